@@ -16,7 +16,6 @@ from duebell_editor.cli.context import EVERYWHERE
 from duebell_editor.cli.errors import MEANINGS, exit_of
 from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
 from duebell_editor.cli.program import app
-from duebell_editor.library.calendars import CalendarReport
 from duebell_editor.library.export import ImportReport
 from duebell_editor.library.relane import Relaned
 from duebell_editor.status.dead_letters import DeadLetter
@@ -77,7 +76,7 @@ GROUPS = {
 }
 
 #: Classes that only few methods return. Users read their attributes, and import none of them.
-RETURNED = (Changes, Change, DeadLetter, ImportReport, Relaned, CalendarReport, OnHoliday)
+RETURNED = (Changes, Change, DeadLetter, ImportReport, Relaned, OnHoliday)
 
 #: The classes whose methods users call; of all others they read the attributes.
 CALLED = {

@@ -393,7 +393,6 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
     ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
     ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
-    ([N(task._LEAVES_ROOM / 1024)], "how-to/results: a payload of more than {} KB"),
     ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
     (_OF_A_GROUP, "how-to/groups: takes {} read units"),
     (
@@ -405,7 +404,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)], "how-to/simulate: three and a {:w} minutes after"),
     (
         [N(CONCURRENCY), _DEFAULTS["MemorySize"], N(_TIMEOUT, MINUTE)],
-        "how-to/simulate: | {}, {} MB, {} minutes;",
+        "how-to/simulate: | {}, {} MB, {} minutes |",
     ),
     (
         [N(simulate.MOST_TASKS), N(1 / cost.PRICES["read"].dollars)],

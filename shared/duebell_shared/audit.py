@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
     at      when it was stored, by the clock of its author
     what    the verb; also add, replace, push, import, reserve, confirm, limit, relane, repair, redrive,
-            delete_letters, import_calendar, delete_calendar
+            delete_letters, import_calendar
     who     the author, as on the task; None if unknown
     where   the command line's machine, the address of the page's visitor, the host or the function
     id      the task; None for a change of something else

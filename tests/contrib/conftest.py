@@ -13,12 +13,11 @@ def rehearsal() -> Iterator[Rehearsal]:
     """A scheduler whose worker runs the tasks of the Django app."""
     # Imported here: Django need not be installed, and then only the tests are skipped.
     from duebell.contrib.django import register_tasks  # noqa: PLC0415
-    from tests.contrib.project import EDITOR, MINUTE, SHOP  # noqa: PLC0415
+    from tests.contrib.project import EDITOR, MINUTE  # noqa: PLC0415
     from tests.contrib.shop.tasks import CALLS  # noqa: PLC0415
 
     worker = Worker()
-    attempts_of = {f"{SHOP}.later": 2, f"{SHOP}.wait": 1}
-    register_tasks(worker, backoff=Backoff(first=10 * MINUTE), attempts_of=attempts_of)
+    register_tasks(worker, backoff=Backoff(first=10 * MINUTE))
     with Rehearsal(worker) as rehearsal:
         EDITOR.append(rehearsal.editor)
         CALLS.clear()

@@ -80,8 +80,6 @@ def test_the_worker_has_an_action_for_each_task() -> None:
 
 
 def test_tasks_that_are_not_there_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"attempts_of: 'shop\.mail' is none of the tasks tests\.contrib"):
-        register_tasks(Worker(), attempts_of={"shop.mail": 1})
     with pytest.raises(ModuleNotFoundError, match=r"tests\.contrib\.nowhere"):
         register_tasks(Worker(), modules=["tests.contrib.nowhere"])
     worker = Worker()

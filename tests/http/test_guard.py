@@ -177,17 +177,6 @@ def test_mounted_in_another_application_it_is_as_guarded(editor: Editor) -> None
         assert client.get(f"/admin/duebell/{file}", headers=right).status_code == 200
 
 
-def test_a_body_may_be_called_a_merge_patch_and_must_come_as_it_is(client: TestClient) -> None:
-    client.post("/api/tasks", content=BODY, headers=JSON)
-    patch = {"Content-Type": "application/merge-patch+json"}
-    assert client.patch("/api/tasks/a", content='{"payload": 1}', headers=patch).status_code == 200
-    packed = client.patch(
-        "/api/tasks/a", content='{"payload": 2}', headers={**JSON, "Content-Encoding": "zstd"}
-    )
-    assert packed.status_code == 415
-    assert client.get("/api/tasks/a").json()["payload"] == 1
-
-
 def test_a_body_that_is_too_long_is_not_read(client: TestClient) -> None:
     announced = client.post("/api/tasks", content=b"x" * (MAX_BODY + 1), headers=JSON)
     streamed = client.post("/api/tasks", content=(b"x" * 65536 for _ in range(64)), headers=JSON)

@@ -6,7 +6,7 @@ import jsonschema_rs
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import Editor, TaskConflict, Worker
+from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 from tests.http.asking import add
@@ -67,7 +67,7 @@ def test_a_range_is_backfilled(client: TestClient, editor: Editor) -> None:
     assert (wrong.status_code, "per_second" in wrong.text) == (422, True)
 
 
-def test_calendars_are_put_listed_used_and_deleted(client: TestClient) -> None:
+def test_calendars_are_put_listed_and_used(client: TestClient) -> None:
     body = {"days": {"2026-12-25": "Christmas Day"}, "ends": "2028-12-31", "source": "by hand"}
     answer = client.put("/api/calendars/de-be", json=body)
     assert (answer.status_code, answer.json()["calendars"]["de-be"]["days"]) == (200, body["days"])
@@ -80,28 +80,6 @@ def test_calendars_are_put_listed_used_and_deleted(client: TestClient) -> None:
     refused = client.post("/api/preview", json={**preview, "calendar": "de-by"})
     assert (refused.status_code, "did you mean de-be" in refused.json()["detail"]) == (422, True)
     assert client.put("/api/calendars/x", json={"days": {}, "ends": "2028-12-31"}).status_code == 422
-    assert client.delete("/api/calendars/de-be").json() == {"calendars": {}}
-
-
-def test_an_import_names_the_tasks_that_it_could_not_plan_anew(
-    client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a task with a calendar, which nobody can change now
-    body = {"days": {"2026-12-25": "Christmas Day"}, "ends": "2028-12-31"}
-    assert "failures" not in client.put("/api/calendars/de", json=body).json()
-    editor.add("x", schedule="0 9 * * *", calendar="de", id="one")
-
-    def refuse(_: Editor, id: str, **__: object) -> None:
-        raise TaskConflict(f"task {id!r} is running")
-
-    monkeypatch.setattr(Editor, "update", refuse)
-    # When
-    answer = client.put("/api/calendars/de", json=body).json()
-    # Then the calendar is stored, and the task is named
-    assert answer["calendars"].keys() == {"de"}
-    assert answer["failures"] == [
-        {"id": "one", "type": "urn:duebell:task-conflict", "detail": "task 'one' is running"}
-    ]
 
 
 def test_the_doctor_looks_thoroughly_and_mends(client: TestClient, editor: Editor) -> None:

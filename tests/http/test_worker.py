@@ -67,8 +67,8 @@ def test_warnings_about_tasks_are_in_a_header(client: TestClient, backend: Backe
     # Of a list each once, in a header of a few kilobytes
     assert warnings(client.post("/api/tasks", json=[task, task])) == [said]
     many = [task | {"payload": {f"{n}{'x' * 9_000}": 1}} for n in range(7)]
-    *shown, more = warnings(client.post("/api/tasks", json=many))
-    assert (len(shown), max(map(len, shown)) < 200, more) == (5, True, "and 2 more")
+    shown = warnings(client.post("/api/tasks", json=many))
+    assert (len(shown), max(map(len, shown)) < 200) == (5, True)
     # And none of a task that is right, or with another request's
     assert warnings(client.post("/api/tasks", json=task | {"payload": {"colour": "x"}})) == []
     [unknown] = warnings(client.post("/api/tasks", json=task | {"action": "sail"}))

@@ -77,8 +77,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.limits()
     editor.import_calendar("de", Calendar(days={date(2026, 12, 25): "Christmas"}, ends=date(2028, 12, 31)))
     editor.preview(schedule="rate(1 day)", calendar="de")
-    editor.delete_calendar("de")
-    assert editor.calendars() == {}
+    assert editor.calendars().keys() == {"de"}
     editor.retry("f")
     editor.reserve("act", due=HOUR).drop()
     with editor.transaction() as tx:
@@ -97,7 +96,6 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.snapshot(ids=["a"])
     editor.status(thorough=True)
     editor.why("t")
-    editor.history("t")
     editor.close_batch(editor.batch("b", [{"action": "act", "due": HOUR}]).id)
     editor.backfill("r", NOON - HOUR, NOON, dry_run=True)
     editor.simulate(HOUR, flatten=True)

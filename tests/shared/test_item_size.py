@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.payloads.payload import MAX_BYTES
-from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of, task_of
+from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of
 from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
@@ -99,15 +99,6 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         assert (len(task.occurrences), len(task.recurrence.pending)) == (MAX_OCCURRENCES, MAX_PENDING)
         # And another payload of the largest size is taken still
         check_size(task.updated(payload="y" * (MAX_BYTES - 2), now=NOW))
-
-
-def test_an_unreadable_failure_is_no_longer_than_another() -> None:
-    # Given an item whose failure another tool has written, which grows when it is written as JSON
-    item = {**item_of(largest(recurs=False)), "failure": {"S": "\x00" * 40_000}}
-    task = task_of(item)
-    assert task.failure
-    assert task.failure.type == "Unreadable"
-    fits(task)
 
 
 def test_what_leaves_no_room_for_outcomes_is_refused() -> None:

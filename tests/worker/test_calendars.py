@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, TaskConflict, Then, Worker
+from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, Worker
 from duebell_infra.testing import MemoryStore, Rehearsal
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
@@ -142,21 +142,16 @@ def test_a_calendar_that_is_gone_lets_tasks_run_on_all_days(
     assert ran[-2:] == [at(25), at(26)]
 
 
-def test_an_import_plans_the_tasks_that_use_it_anew(
-    editor: Editor, worker: Worker, ran: list[datetime]
-) -> None:
+def test_an_update_plans_a_task_anew_after_an_import(editor: Editor, ran: list[datetime]) -> None:
     editor.import_calendar("de-be", CALENDAR)
-    for id, calendar in (("yearly", "de-be"), ("other", None)):
-        editor.add("report", schedule="0 9 27 11 *", calendar=calendar, id=id)
-    assert editor.get("yearly").due == at(27)
+    editor.add("report", schedule="0 9 27 11 *", calendar="de-be", id="yearly")
     more = replace(CALENDAR, days={**CALENDAR.days, date(2026, 11, 27): "new"})
-    report = editor.import_calendar("de-be", more)
-    assert (report.tasks, report.failures) == (1, ())
-    assert editor.get("yearly").due == datetime(2027, 11, 27, 9, tzinfo=UTC)
-    assert editor.get("other").due == at(27)
+    editor.import_calendar("de-be", more)
+    assert editor.get("yearly").due == at(27)
+    assert editor.update("yearly", calendar="de-be").due == datetime(2027, 11, 27, 9, tzinfo=UTC)
 
 
-def test_an_import_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
+def test_an_update_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
     editor: Editor, worker: Worker, clock: Clock
 ) -> None:
     # Given a task whose occurrence waits for its retry, and one whose occurrence was moved
@@ -176,27 +171,11 @@ def test_an_import_plans_anew_what_comes_after_a_retry_or_a_moved_occurrence(
 
     # When the next two days become holidays, then both leave them out
     editor.import_calendar("de-be", replace(CALENDAR, days={date(2026, 11, 23): "Off", **CALENDAR.days}))
+    for id in ("retried", "moved"):
+        editor.update(id, calendar="de-be")
     run_until(worker, clock, at(27))
     assert [day for id, day in ran if id == "retried"] == [22, 22, 26, 27]
     assert [day for id, day in ran if id == "moved"] == [22, 26, 27]
-
-
-def test_a_task_whose_follow_up_is_being_added_uses_its_calendar(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a task that has run, and whose follow-up cannot be added yet
-    worker.action("report")(lambda: None)
-    editor.import_calendar("de-be", CALENDAR)
-    editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily", then=Then("report"))
-    monkeypatch.setattr(store, "insert_many", lambda tasks: [AwsUnavailable("no")] * len(tasks))
-    clock.now = at(22)
-    worker.run()
-    assert editor.get("daily").owes
-
-    # Then the calendar is not deleted, and an import says that the task was not planned anew
-    with pytest.raises(TaskConflict, match="used by 1 tasks"):
-        editor.delete_calendar("de-be")
-    assert [failure.id for failure in editor.import_calendar("de-be", CALENDAR).failures] == ["daily"]
 
 
 def test_a_change_can_give_and_take_a_calendar(editor: Editor, ran: list[datetime]) -> None:
@@ -208,9 +187,7 @@ def test_a_change_can_give_and_take_a_calendar(editor: Editor, ran: list[datetim
     assert not task.recurrence.schedule.calendar
 
 
-def test_an_unknown_calendar_is_refused_and_one_in_use_is_not_deleted(
-    editor: Editor, ran: list[datetime]
-) -> None:
+def test_an_unknown_calendar_is_refused(editor: Editor, ran: list[datetime]) -> None:
     with pytest.raises(
         InvalidSchedule, match="calendar: 'de-be' does not exist: `duebell calendar import de-be`"
     ):
@@ -218,14 +195,6 @@ def test_an_unknown_calendar_is_refused_and_one_in_use_is_not_deleted(
     editor.import_calendar("de-be", CALENDAR)
     with pytest.raises(InvalidSchedule, match="did you mean de-be"):
         editor.add("report", schedule="0 9 * * *", calendar="de-bb")
-    editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily")
-    with pytest.raises(TaskConflict, match="is used by 1 tasks, such as 'daily'"):
-        editor.delete_calendar("de-be")
-    editor.cancel("daily")
-    editor.delete_calendar("de-be")
-    assert editor.calendars() == {}
-    with pytest.raises(InvalidInput, match="does not exist"):
-        editor.delete_calendar("de-be")
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,19 @@
 """The backend for Django's tasks: enqueuing adds a task to duebell's queue, whose worker runs it."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 from django.apps import apps
-from django.core import checks
 from django.utils import timezone
 from django.utils.module_loading import import_string, module_has_submodule
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.errors import InvalidInput, InvalidTask, TaskNotFound
-from duebell_shared.parallel import call_in_thread
+from duebell_shared.errors import InvalidInput, TaskNotFound
 from duebell_shared.quoting import quoted
-from duebell_shared.tasks.fields import checked
-from duebell_shared.tasks.task import Task as StoredTask
 
 from .framework import (
     BaseTaskBackend,
@@ -29,9 +25,7 @@ from .framework import (
     task_enqueued,
 )
 from .framework import InvalidTask as DjangosInvalidTask
-from .results import DuebellResult, result_of, stored_priority
-
-_OPTIONS = {"default_priority", "editor"}
+from .results import result_of, stored_priority
 
 
 @cache
@@ -63,9 +57,7 @@ class DuebellBackend(BaseTaskBackend):
     The option `editor` is the dotted path of an Editor, or of a function that returns one. Without it, there
     is one for the process, set up by the `DUEBELL_…` variables.
 
-    Django's priority 0 becomes the option `default_priority`, which is 0 unless given. 1 to 100 become
-    duebell's priorities above it, up to 9. Priorities below 0 become duebell's below it: with 5, -1 to -100
-    become 4 to 0; with 0, they are 0 as well.
+    Django's priorities 1 to 100 become duebell's 1 to 9, and all others 0.
 
     The worker's action is named by the path of the task's function, such as `shop.tasks.send_mail`: see
     `register_tasks`.
@@ -76,44 +68,20 @@ class DuebellBackend(BaseTaskBackend):
     supports_get_result = True
     supports_priority = True
 
-    def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
-        """Makes no call and needs no AWS settings yet.
-
-        Raises InvalidTaskBackend for an unknown option, and for a default priority that is none of duebell's.
-        """
-        super().__init__(alias, params)
-        if unknown := sorted(set(self.options) - _OPTIONS):
-            raise InvalidTaskBackend(
-                f"TASKS[{quoted(alias)}]['OPTIONS']: {quoted(unknown[0])} is unknown: there are only "
-                f"{' and '.join(map(quoted, sorted(_OPTIONS)))}"
-            )
-        try:
-            self.default_priority = checked("priority", self.options.get("default_priority"))
-        except InvalidTask as error:
-            raise InvalidTaskBackend(
-                f"TASKS[{quoted(alias)}]['OPTIONS']['default_priority']: {error.reason}"
-            ) from None
-
     @property
     def editor(self) -> Editor:
-        """The editor that adds the tasks. Raises InvalidTaskBackend, and InvalidSettings."""
+        """The editor that adds the tasks. Raises InvalidTaskBackend, ImportError and InvalidSettings."""
         path = self.options.get("editor")
         if path is None:
             return _editor_of_the_environment()
-        named = self._import_editor(path)
+        named = import_string(path)
         editor = named() if callable(named) else named
         if not isinstance(editor, Editor):
-            raise self._wrong_editor(path, f"gives {quoted(editor)}, which is no Editor")
+            raise InvalidTaskBackend(
+                f"TASKS[{quoted(self.alias)}]['OPTIONS']['editor']: {quoted(path)} gives {quoted(editor)}; "
+                f"name an Editor, or a function that returns one"
+            )
         return editor
-
-    def check(self, **kwargs: Any) -> list[Any]:
-        """For `manage.py check`: the option `editor` names something that can be imported."""
-        try:
-            if path := self.options.get("editor"):
-                self._import_editor(path)
-        except InvalidTaskBackend as error:
-            return [checks.Error(str(error), id="duebell.E001")]
-        return []
 
     def enqueue(self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskResult:
         """Add the task; it is stored and the rule is armed for it when this returns.
@@ -122,15 +90,19 @@ class DuebellBackend(BaseTaskBackend):
         refuses, and duebell's InvalidTask for what duebell refuses. Raises what `Editor.add` raises; after
         NotArmed the task is stored, and the next call of any kind arms the rule.
         """
-        result = self._result(self._addition(task, args, kwargs)(), task)
+        self.validate_task(task)
+        payload = {
+            "args": normalize_json(list(args)),
+            "kwargs": normalize_json(kwargs),
+            "queue_name": task.queue_name,
+            "backend": self.alias,
+        }
+        if task.priority:
+            payload["priority"] = task.priority
+        due, priority = _due(task.run_after), stored_priority(task.priority)
+        stored = self.editor.add(task.module_path, due=due, payload=payload, priority=priority)
+        result = result_of(stored, task, backend=self.alias)
         task_enqueued.send(type(self), task_result=result)
-        return result
-
-    async def aenqueue(self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]) -> TaskResult:
-        """As `enqueue`, in a thread. A call that is cancelled when it has begun may take effect."""
-        add = self._addition(task, args, kwargs)
-        result = self._result(await call_in_thread(None, add, sys._getframe(1)), task)  # noqa: SLF001
-        await task_enqueued.asend(type(self), task_result=result)
         return result
 
     def get_result(self, result_id: str) -> TaskResult:
@@ -143,47 +115,10 @@ class DuebellBackend(BaseTaskBackend):
         try:
             stored = editor.get(result_id)
             if task := _known_task(stored.action):
-                return self._result(stored, task)
+                return result_of(stored, task, backend=self.alias)
         except (TaskNotFound, InvalidInput, DjangosInvalidTask, InvalidTaskBackend) as error:
             raise TaskResultDoesNotExist(result_id) from error
         raise TaskResultDoesNotExist(result_id)  # it is an action, but none of Django's tasks
-
-    async def aget_result(self, result_id: str) -> TaskResult:
-        """As `get_result`, in a thread."""
-        read = partial(self.get_result, result_id)
-        return await call_in_thread(None, read, sys._getframe(1))  # noqa: SLF001
-
-    def _addition(
-        self, task: Task, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Callable[[], StoredTask]:
-        """The call that adds the task, with everything that Django checks checked."""
-        self.validate_task(task)
-        payload = {
-            "args": normalize_json(list(args)),
-            "kwargs": normalize_json(kwargs),
-            "queue_name": task.queue_name,
-            "backend": self.alias,
-        }
-        if task.priority:
-            payload["priority"] = task.priority
-        due, priority = _due(task.run_after), stored_priority(task.priority, default=self.default_priority)
-        return lambda: self.editor.add(task.module_path, due=due, payload=payload, priority=priority)
-
-    def _result(self, stored: StoredTask, task: Task) -> DuebellResult:
-        return result_of(stored, task, backend=self.alias)
-
-    def _import_editor(self, path: object) -> Any:
-        try:
-            return import_string(path)
-        except (ImportError, AttributeError) as error:
-            raise self._wrong_editor(path, f"cannot be imported: {error}") from error
-
-    def _wrong_editor(self, path: object, fault: str) -> Exception:
-        where = f"TASKS[{quoted(self.alias)}]['OPTIONS']['editor']"
-        error: Exception = InvalidTaskBackend(
-            f"{where}: {quoted(path)} {fault}; name an Editor, or a function that returns one"
-        )
-        return error
 
 
 def _due(run_after: datetime | None) -> datetime | timedelta:

@@ -13,10 +13,9 @@ from typing import Any
 import msgspec
 from django.conf import settings
 from django.utils import timezone
-from msgspec import UNSET, UnsetType
 
 from duebell_shared.tasks.checks import MAX_PRIORITY
-from duebell_shared.tasks.history import Event
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task as StoredTask
 
@@ -35,10 +34,10 @@ _STATUSES = {
     Status.EXPIRED: TaskResultStatus.FAILED,
 }
 
-#: The errors of duebell's own that a task function raises.
-_OURS = {"Abort", "Retry"}
-
 _NONE_OF_THESE = "duebell.contrib.django.AttemptFailed"
+
+#: Django's highest priority.
+_MOST = 100
 
 #: Stands for runs whose ids are not kept: only the last one's is.
 _UNKNOWN_RUN = "unknown"
@@ -141,45 +140,22 @@ def _runs_of(stored: StoredTask) -> list[str]:
 
 def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
     """The errors of its failed attempts, the latest at the end; and why it will not run, if it will not."""
-    yield from (_in_short(one) for one in stored.failures[: -1 if stored.failure else None])
+    for one in stored.failures[: -1 if stored.failure else None]:
+        yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=one.error or "")
     if failure := stored.failure:
-        path = _path_of(failure.type, failure.module)
-        yield TaskError(exception_class_path=path, traceback=failure.traceback or str(failure))
+        yield TaskError(exception_class_path=_path_of(failure), traceback=failure.traceback or str(failure))
     if stored.status in {Status.CANCELLED, Status.EXPIRED}:
         text = f"the task was {stored.status.value}, and will not run"
         yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=text)
 
 
-def _in_short(attempt: Event) -> TaskError:
-    text = attempt.error or ""
-    return TaskError(exception_class_path=_path_of(text.partition(":")[0]), traceback=text)
-
-
-def _path_of(name: str, module: str | UnsetType = UNSET) -> str:
+def _path_of(failure: Failure) -> str:
     """The path that the error's class is imported by; that of AttemptFailed if it is not known."""
-    if module or name in _OURS:
-        return f"{module or 'duebell'}.{name}"
-    built_in = getattr(builtins, name, None)
-    if isinstance(built_in, type) and issubclass(built_in, BaseException):
-        return f"builtins.{name}"
-    return _NONE_OF_THESE
+    if failure.module:
+        return f"{failure.module}.{failure.type}"
+    return f"builtins.{failure.type}" if hasattr(builtins, failure.type) else _NONE_OF_THESE
 
 
-#: Django's priorities are whole numbers from minus this to this. 0 is its default.
-_MOST = 100
-
-
-def stored_priority(priority: int, *, default: int) -> int:
-    """duebell's priority of a task that has this one of Django's.
-
-    default  duebell's priority of tasks with Django's 0. Django's others share duebell's priorities above
-             and below it, in equal parts. If there are none, they have the default
-    """
-    if priority > 0:
-        return default + _share(priority, MAX_PRIORITY - default)
-    return default - _share(-priority, default)
-
-
-def _share(distance: int, steps: int) -> int:
-    """The step, from 1, of a priority that is so far from 0; 0 if there are none."""
-    return -(-distance * steps // _MOST)
+def stored_priority(priority: int) -> int:
+    """duebell's priority of a task that has this one of Django's: 0 for 0 and below."""
+    return max(0, -(-priority * MAX_PRIORITY // _MOST))

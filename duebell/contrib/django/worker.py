@@ -1,6 +1,6 @@
 """The worker's side: an action for each of Django's tasks."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,6 @@ from django.db import close_old_connections
 from django.utils import timezone
 
 from duebell_shared.backoff import Backoff
-from duebell_shared.quoting import quoted
 from duebell_shared.tasks.task import Task as StoredTask
 from duebell_worker.run.attempt import Abort, Snooze
 from duebell_worker.worker import Worker
@@ -26,7 +25,6 @@ def register_tasks(
     *,
     modules: Iterable[str] = (),
     attempts: int = 5,
-    attempts_of: Mapping[str, int] | None = None,
     backoff: Backoff = Backoff(),  # noqa: B008 (a value)
     keep_results: bool = False,
 ) -> tuple[str, ...]:
@@ -36,12 +34,10 @@ def register_tasks(
 
     modules      more modules that have tasks
     attempts     the most attempts at a task, with `backoff` between
-    attempts_of  other numbers for some tasks, by their actions' names, such as `shop.tasks.send_mail`
     keep_results  whether `return_value` is kept, up to 4 KB as JSON
 
     A task function may raise duebell's Retry and Abort, and Snooze without a payload. Raises
-    ValueError if there are no tasks, if `attempts_of` names none of them, or if the worker has an action of
-    that name.
+    ValueError if there are no tasks, or if the worker has an action of that name.
     """
     if not apps.ready:
         django.setup()
@@ -52,13 +48,9 @@ def register_tasks(
             f"there are no tasks in {', '.join(looked_in) or 'the installed apps: none has a module tasks'}; "
             f"name the modules that have them: register_tasks(worker, modules=['shop.jobs'])"
         )
-    limits = attempts_of or {}
-    if unknown := sorted(set(limits) - set(tasks)):
-        raise ValueError(f"attempts_of: {quoted(unknown[0])} is none of the tasks {', '.join(sorted(tasks))}")
     for name, task in tasks.items():
-        limit = limits.get(name, attempts)
-        action = worker.action(name, attempts=limit, backoff=backoff, keep_result=keep_results)
-        action(_function(task, limit))
+        action = worker.action(name, attempts=attempts, backoff=backoff, keep_result=keep_results)
+        action(_function(task, attempts))
     return tuple(tasks)
 
 

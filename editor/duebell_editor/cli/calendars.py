@@ -1,9 +1,9 @@
-"""The command `calendar`: calendars of holidays, imported, listed, shown and deleted."""
+"""The command `calendar`: calendars of holidays, imported, listed and shown."""
 
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,9 +14,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar
 
 from .context import Context
-from .errors import Exit, failure_fields, note_failures
 from .options import opened
-from .output import plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -28,7 +26,6 @@ class CalendarVerb(StrEnum):
     IMPORT = "import"
     LIST = "list"
     SHOW = "show"
-    DELETE = "delete"
 
 
 @app.command(
@@ -42,7 +39,7 @@ class CalendarVerb(StrEnum):
 @with_json()
 def calendar(
     context: Context,
-    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list, show or delete.")],
+    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list or show.")],
     id: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
     *,
     country: Annotated[str, typer.Option(metavar="CODE", help="Import its holidays, such as DE.")] = "",
@@ -54,7 +51,7 @@ def calendar(
 ) -> None:
     """Schedules take a calendar by --calendar and --holidays. An import replaces the calendar of that name.
 
-    It also plans the tasks that use the calendar anew. The exit status is 7 if some could not be.
+    Tasks that use it keep the occurrence that they stand at, and the next one.
     """
     if bool(id) == (verb is CalendarVerb.LIST):
         raise InvalidInput("NAME", "cannot be combined with list" if id else f"is missing: {verb} needs it")
@@ -62,46 +59,25 @@ def calendar(
         if bool(country) == bool(file):
             raise InvalidInput("calendar", "needs --country with --years, or --file")
         made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))
-        _import(context, id, made)
-    elif verb is CalendarVerb.DELETE:
-        context.editor().delete_calendar(id)
-        print(plain(f"{id}: deleted"))
+        context.editor().import_calendar(id, made)
+        context.answer(_summary(id, made))
+        return
+    found = context.editor().calendars()
+    if not id:
+        context.answer([_summary(name, one) for name, one in sorted(found.items())])
+    elif id in found:
+        context.answer(plain_values(found[id]))
     else:
-        found = context.editor().calendars()
-        if id and id not in found:
-            raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
-        if context.out.as_json:
-            context.answer(plain_values(found[id] if id else found))
-        elif id:
-            days = sorted(found[id].days.items())
-            context.answer([{"day": f"{day} {day:%a}", "holiday": name} for day, name in days])
-        elif not found:
-            print("no calendars")
-        else:
-            context.answer(
-                [
-                    {"name": name, "holidays": len(one.days), "source": one.source, "ends": str(one.ends)}
-                    for name, one in sorted(found.items())
-                ]
-            )
+        raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
+
+
+def _summary(name: str, made: Calendar) -> dict[str, Any]:
+    return {"name": name, "holidays": len(made.days), "source": made.source, "ends": str(made.ends)}
 
 
 def _of_file(file: Path) -> Calendar:
     with opened(str(file)) as stream:
         return ics_calendar(stream.read().decode(errors="replace"), source=file.name)
-
-
-def _import(context: Context, name: str, made: Calendar) -> None:
-    report, out = context.editor().import_calendar(name, made), context.out
-    if out.as_json:
-        told = {"tasks": report.tasks, "failures": failure_fields(report.failures)}
-        out.print_json({**plain_values(made), **told})
-    else:
-        holidays = f"{len(made.days)} holidays until {made.ends}"
-        print(plain(f"{name}: {holidays}; {report.tasks} tasks planned anew"))
-        note_failures(out, report.failures)
-    if report.failures:
-        raise typer.Exit(Exit.SOME_FAILED)
 
 
 def _years(text: str) -> range:

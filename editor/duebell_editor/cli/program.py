@@ -59,7 +59,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": (f"{_TASKS}.show", "Find what is wrong; repair it with --fix."),
         "dead-letters": (f"{_TASKS}.queue", "List, redrive or delete dead letters."),
         "limit": (f"{_TASKS}.worker", "Limit or pause an action."),
-        "calendar": (f"{_TASKS}.calendars", "Import, list, show or delete calendars of holidays."),
+        "calendar": (f"{_TASKS}.calendars", "Import, list or show calendars of holidays."),
         "sync": (f"{_TASKS}.worker", "Add, change and cancel recurring tasks as the code declares."),
         "relane": (f"{_TASKS}.queue", "Give the queue more lanes while it is in use."),
         "export": (f"{_TASKS}.queue", "Write every task to standard output, as JSON lines."),

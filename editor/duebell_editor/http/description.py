@@ -28,7 +28,7 @@ _TAGS = [
 _TEXT = {"type": "string"}
 
 #: The meaning of each status of a problem.
-_PROBLEMS = {
+_MEANINGS = {
     400: "The body is not JSON, or the visitor is named twice",
     401: "The token is missing or wrong",
     403: "Another site's request, or another server's; or a change, where the server is read-only",
@@ -46,14 +46,14 @@ _PROBLEMS = {
     507: "The lane of the task holds as much as DynamoDB lets it hold",
 }
 
-#: Statuses of problems with any request; those of bodies too, which can be sent with any.
-_ALWAYS = (400, 401, 403, 408, 413, 415, 500, 503)
-
-#: Statuses of problems with AWS.
-AWS = (502, 503)
-
-#: The status of a write that a full lane refuses.
-FULL = 507
+#: The problems that a route can answer with.
+PROBLEMS: Responses = {
+    status: {
+        "description": meaning,
+        "content": {MEDIA_TYPE: {"schema": reference("ProblemDocument")}},
+    }
+    for status, meaning in _MEANINGS.items()
+}
 
 #: The headers of an answer about a task, and about one that was added.
 _TAGGED = {"ETag": {"description": "The task's rev, for If-Match", "schema": _TEXT}}
@@ -74,21 +74,10 @@ ADDED: Responses = {
 }
 
 
-def answers(name: str, *problems: int, successes: Responses | None = None) -> Responses:
-    """The answers of a route: successes with the schema of this name, and problems with these statuses."""
+def answers(name: str, successes: Responses | None = None) -> Responses:
+    """The successes of a route, with the schema of this name."""
     content = {Json.media_type: {"schema": reference(name)}}
-    made = {status: {"content": content, **success} for status, success in (successes or {200: {}}).items()}
-    return {**made, **problems_only(*problems)}
-
-
-def problems_only(*statuses: int) -> Responses:
-    """The answers with these problems, and with those of all routes."""
-    return {status: _problem(status) for status in sorted({*_ALWAYS, *statuses})}
-
-
-def _problem(status: int) -> dict[str, Any]:
-    content = {MEDIA_TYPE: {"schema": reference("ProblemDocument")}}
-    return {"description": _PROBLEMS[status], "content": content}
+    return {status: {"content": content, **success} for status, success in (successes or {200: {}}).items()}
 
 
 def describe(app: FastAPI, *, with_token: bool) -> None:

@@ -1,14 +1,13 @@
-"""Headers of every answer: security, and the warnings of the library. HEAD is GET without the body."""
+"""Headers of every answer: security, and the warnings of the library."""
 
 import json
-from collections.abc import Sequence
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from duebell_shared.tasks.task_warnings import collected_warnings
 
-from .pages import is_open, is_stream
+from .pages import is_open
 
 #: The page runs only its own files, and no site may frame it.
 HEADERS = {
@@ -32,10 +31,7 @@ _MOST_TEXTS, _MOST_CHARACTERS = 5, 400
 
 
 class Headers:
-    """Adds the headers, as ASGI middleware, and answers HEAD with the headers of GET.
-
-    Answers about the queue are never cached. The stream has no HEAD.
-    """
+    """Adds the headers, as ASGI middleware. Answers about the queue are never cached."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -45,7 +41,6 @@ class Headers:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        is_head = scope["method"] == "HEAD" and not is_stream(scope)
         caching = "no-cache" if is_open(scope) else "no-store"
 
         async def send_with(message: Message) -> None:
@@ -54,18 +49,9 @@ class Headers:
                 for name, value in {**HEADERS, "Cache-Control": caching}.items():
                     headers.setdefault(name, value)
                 if texts:
-                    headers[WARNINGS] = _warnings(texts)
-            elif is_head:
-                message = {**message, "body": b""}
+                    different = list(dict.fromkeys(texts))[:_MOST_TEXTS]
+                    headers[WARNINGS] = json.dumps([text[:_MOST_CHARACTERS] for text in different])
             await send(message)
 
-        asked = {**scope, "method": "GET"} if is_head else scope
         with collected_warnings() as texts:
-            await self._app(asked, receive, send_with)
-
-
-def _warnings(texts: Sequence[str]) -> str:
-    different = list(dict.fromkeys(texts))
-    shown = [text[:_MOST_CHARACTERS] for text in different[:_MOST_TEXTS]]
-    more = [f"and {len(different) - _MOST_TEXTS:,} more"] if different[_MOST_TEXTS:] else []
-    return json.dumps([*shown, *more])
+            await self._app(scope, receive, send_with)

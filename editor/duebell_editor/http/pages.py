@@ -1,4 +1,4 @@
-"""The pages of the editor in their frame, and which requests only read, are open, or follow the stream."""
+"""The pages of the editor in their frame, and which requests only read or are open."""
 
 import hashlib
 from pathlib import Path
@@ -119,9 +119,6 @@ def is_bundled() -> bool:
     return kept.exists() and kept.read_text(encoding="ascii") == digest()
 
 
-#: The stream of changes, which does not end by itself.
-STREAM = "/api/changes"
-
 #: Paths that show nothing of the queue: the pages, and the description of the API.
 _OPEN = frozenset({"", *(page.path for page in PAGES), "/docs", "/openapi.json"})
 
@@ -147,8 +144,3 @@ def is_reading(scope: Scope) -> bool:
     """Tell whether the request can change nothing."""
     method = scope["method"]
     return method in {"GET", "HEAD", "OPTIONS"} or (method == "POST" and path_of(scope) in _ASKING)
-
-
-def is_stream(scope: Scope) -> bool:
-    """Tell whether the request is for the stream of changes."""
-    return scope["method"] in {"GET", "HEAD"} and path_of(scope) == STREAM

@@ -10,7 +10,6 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from msgspec import UNSET, Struct, UnsetType
 from starlette.exceptions import HTTPException
-from starlette.routing import Match, Mount
 
 from duebell_shared.errors import (
     AddReport,
@@ -22,17 +21,14 @@ from duebell_shared.errors import (
 from duebell_shared.quoting import shortened
 
 from .headers import HEADERS
-from .pages import STREAM, path_of
 
 MEDIA_TYPE = "application/problem+json"
 
 #: In the place of an error: the body is one task, and not a list of them. No field has this name.
 ONE_TASK = "(one task)"
 
-#: Characters of a text, and errors of one body, in an answer: a request can have two million of them.
-_LONGEST, _MOST = 1_000, 20
-
-_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+#: Errors of one body in an answer: a request can have two million of them.
+_MOST = 20
 
 #: Seconds after which the client may try again.
 _RETRY_AFTER = "5"
@@ -103,7 +99,7 @@ class ProblemDocument(Struct, kw_only=True):
     def answer(self, headers: Mapping[str, str] | None = None) -> Response:
         """The document as a response."""
         # As ASCII: quoted input may hold half of a surrogate pair, which UTF-8 cannot encode.
-        text = json.dumps(_shortened(msgspec.to_builtins(self)))
+        text = json.dumps(msgspec.to_builtins(self))
         return Response(text, self.status, headers, MEDIA_TYPE)
 
 
@@ -112,17 +108,6 @@ def problem(
 ) -> Response:
     """A response with a problem document."""
     return ProblemDocument.of(status, detail, kind=kind).answer(headers)
-
-
-def _shortened(value: Any) -> Any:
-    match value:
-        case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}…"
-        case dict():
-            return {name: _shortened(inner) for name, inner in value.items()}
-        case list():
-            return [_shortened(inner) for inner in value]
-    return value
 
 
 async def _from_the_library(request: Request, error: DuebellError) -> Response:
@@ -163,30 +148,16 @@ def _reason(one: Mapping[str, Any]) -> str:
     return str(one["msg"])
 
 
-async def _refused(request: Request, error: HTTPException) -> Response:
+async def _refused(_request: Request, error: HTTPException) -> Response:
     """Answer errors of the framework: no such path, no such method, a body that cannot be read."""
     match error.status_code:
         case HTTPStatus.NOT_FOUND:
             return problem(404, "there is nothing here; /docs says what there is")
         case HTTPStatus.METHOD_NOT_ALLOWED:
-            allowed = ", ".join(_methods(request))
-            why = f"{shortened(request.method)} is none of what can be done here: {allowed}"
-            return problem(405, why, headers={"Allow": allowed})
+            return problem(
+                405, "this method cannot be used here; /docs says which can", headers=error.headers
+            )
     return problem(error.status_code, str(error.detail), headers=error.headers)
-
-
-def _methods(request: Request) -> list[str]:
-    """All methods of the path; the framework's error has only those of one route."""
-    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
-    taken = {
-        method
-        for method in _METHODS
-        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
-    }
-    if not taken:  # a file
-        taken = {"GET"}
-    has_head = "GET" in taken and path_of(request.scope) != STREAM
-    return sorted(taken | {"HEAD"} if has_head else taken)
 
 
 async def _unexpected(_request: Request, _error: Exception) -> Response:

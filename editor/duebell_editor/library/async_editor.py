@@ -57,7 +57,7 @@ class AsyncEditor:
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
     has begun is not stopped and may take effect: repeat an add with an id of your own and `if_exists="keep"`.
 
-    Arguments are used in the thread: iterables are read there, and `progress` is called there.
+    Arguments are used in the thread: iterables are read there.
 
     editor  the Editor that makes the calls
     """
@@ -129,13 +129,11 @@ class AsyncEditor:
     dead_letters = _coroutine(Editor.dead_letters)
     delete_dead_letters = _coroutine(Editor.delete_dead_letters)
     close_batch = _coroutine(Editor.close_batch)
-    delete_calendar = _coroutine(Editor.delete_calendar)
     doctor = _coroutine(Editor.doctor)
     ensure_armed = _coroutine(Editor.ensure_armed)
     failures = _coroutine(Editor.failures)
     find = _coroutine(Editor.find)
     get = _coroutine(Editor.get)
-    history = _coroutine(Editor.history)
     import_calendar = _coroutine(Editor.import_calendar)
     import_tasks = _coroutine(Editor.import_tasks)
     limit = _coroutine(Editor.limit)

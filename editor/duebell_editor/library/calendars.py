@@ -1,41 +1,24 @@
-"""Calendars of holidays: from the library `holidays` or an iCalendar file; stored, and deleted."""
+"""Calendars of holidays: from the library `holidays` or an iCalendar file, and stored."""
 
 import importlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
 import msgspec
 
-from duebell_editor.listing.recurring import recurring_tasks
 from duebell_shared.backend import Backend
-from duebell_shared.errors import DuebellError, InvalidInput, TaskConflict
-from duebell_shared.queue.task_queue import TRIES, Queue
+from duebell_shared.errors import InvalidInput, TaskConflict
+from duebell_shared.queue.task_queue import TRIES
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.calendars import Calendar, Calendars
-from duebell_shared.tasks.checks import check_name
-from duebell_shared.tasks.task import Task
-
-from .change_many import ChangeFailure
 
 #: The most years at a time.
 _MOST_YEARS = 50
 
 _ICS_DAY = re.compile(r"^(DTSTART|DTEND)(?:;[^:]*)?:(\d{4})(\d\d)(\d\d)$", re.MULTILINE)
-
-
-class CalendarReport(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of an import: the number of tasks that were planned anew, and those that could not be.
-
-    These keep the occurrence that they stand at, and the one after it; repeat the import.
-    """
-
-    name: str
-    calendar: Calendar
-    tasks: int = 0
-    failures: tuple[ChangeFailure, ...] = ()
 
 
 def country_calendar(country: str, subdivision: str | None, years: Iterable[int]) -> Calendar:
@@ -83,43 +66,8 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
     return Calendar(days=days, ends=date(max(days).year, 12, 31), source=source)
 
 
-def import_calendar(
-    backend: Backend, queue: Queue, name: str, calendar: Calendar, *, replan: Callable[[str], object]
-) -> CalendarReport:
-    """Store the calendar, and have the tasks that use it planned anew. Raises InvalidInput, TaskConflict."""
-    _change(backend, name, calendar)
-    failures, count = [], 0
-    for task in _users_of(queue, name):
-        try:
-            replan(task.id)
-            count += 1
-        except DuebellError as error:
-            failures.append(ChangeFailure(id=task.id, error=error))
-    return CalendarReport(name=name, calendar=calendar, tasks=count, failures=tuple(failures))
-
-
-def delete_calendar(backend: Backend, queue: Queue, name: str) -> None:
-    """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
-    check_name("calendar", name)
-    if name not in (backend.store.read(Calendars) or Calendars()).calendars:
-        raise InvalidInput(
-            "calendar", f"{quoted(name)} does not exist: `duebell calendar list` shows those there are"
-        )
-    if users := _users_of(queue, name):
-        raise TaskConflict(
-            f"calendar {quoted(name)} is used by {len(users):,} tasks, such as {quoted(users[0].id)}: give "
-            f"them another calendar before"
-        )
-    _change(backend, name, None)
-
-
-def _users_of(queue: Queue, name: str) -> list[Task]:
-    """The recurring tasks that have this calendar."""
-    tasks = recurring_tasks(queue)
-    return [task for task in tasks if task.recurrence and task.recurrence.schedule.calendar == name]
-
-
-def _change(backend: Backend, name: str, calendar: Calendar | None) -> None:
+def import_calendar(backend: Backend, name: str, calendar: Calendar) -> None:
+    """Store the calendar in place of the one of this name. Raises InvalidInput, TaskConflict."""
     for _ in range(TRIES):
         known = backend.store.read(Calendars)
         changed = (known or Calendars()).changed(name, calendar)

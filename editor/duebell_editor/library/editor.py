@@ -57,10 +57,9 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, OnHoliday, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
-from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
+from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
@@ -90,7 +89,6 @@ if TYPE_CHECKING:
     from duebell_editor.status.dead_letters import DeadLetter
     from duebell_shared.schedules.calendars import Calendar
 
-    from .calendars import CalendarReport
     from .relane import Relaned
     from .sync import SyncReport
 
@@ -165,7 +163,6 @@ class Editor:
         latest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
-        most_keys: int | None = None,
         **filters: Unpack[FilterFields],
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
@@ -183,16 +180,13 @@ class Editor:
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
-        most_keys      read at most this many index entries, and a fifth as many tasks. A page may be short
-                       then; its cursor goes on from there. Only the last page can be empty
 
-        Tasks that ended within the last second may be missing: their index is eventually consistent.
-        Raises InvalidQuery.
+        After 5,000 index entries or 1,000 tasks the search for a page ends. The page may be short then; its
+        cursor goes on from there. Only the last page can be empty. Tasks that ended within the last second
+        may be missing: their index is eventually consistent. Raises InvalidQuery.
         """
         which = make_filter(latest_first=latest_first, limit=limit, cursor=cursor, **filters)
-        if most_keys is not None:
-            check_limit(most_keys, field="most_keys", most=None)
-        return list_tasks(self.queue, which, most_keys=most_keys)
+        return list_tasks(self.queue, which)
 
     def find(self, prefix: str, *, limit: int = 100, cursor: str | None = None) -> Page:
         """Find tasks whose ids start with this, of any status, in order of their ids: one read for each lane.
@@ -261,14 +255,6 @@ class Editor:
         TaskNotFound.
         """
         return explain(self._backend, self.get(id))
-
-    def history(self, id: str) -> tuple[Event, ...]:
-        """The events of a task, the latest at the end: its add, changes, attempts and occurrences.
-
-        Changes and earlier attempts are kept as far as they cost no write unit. One read. Raises
-        TaskNotFound.
-        """
-        return self.get(id).history
 
     def simulate(
         self,
@@ -464,18 +450,15 @@ class Editor:
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
         max_wait: timedelta | None = None,
-        progress: Callable[[int], None] = lambda _: None,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the first that is wrong. The report has
         the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
-        `if_exists` and `max_wait` are as in `add`, for all of them. `progress` is called with the number of
-        tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
-        not be confirmed.
+        `if_exists` and `max_wait` are as in `add`, for all of them. Raises NotArmed, with the report as its
+        `report`, when tasks are stored and the rule could not be confirmed.
         """
         policy = Policy.of(if_exists, max_wait)
-        check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
@@ -487,9 +470,9 @@ class Editor:
         every = check_all(tasks, check)
         members = [task for task in every if task.batch is not None]
         if not members:
-            return self._adder.add_many(every, chosen, policy, progress)
+            return self._adder.add_many(every, chosen, policy)
         others = [task for task in every if task.batch is None]
-        report = self._adder.add_many(others, chosen, policy, progress)
+        report = self._adder.add_many(others, chosen, policy)
         return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
 
     def backfill(
@@ -758,33 +741,29 @@ class Editor:
         syncer = Syncer(self._backend, self.queue, self._adder, self._rule, self._change, self.changed_by)
         return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
-    def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
+    def relane(self, lanes: int) -> "Relaned":
         """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
 
         No task starts until the running actions have ended and all tasks are moved: for seconds to minutes.
-        `progress` is called with lines to show. Repeat an interrupted relane with the same number.
+        Repeat an interrupted relane with the same number.
         Raises InvalidSettings for fewer lanes than there are, or too many. Raises TaskConflict while another
         process does this, or if a run does not leave. Raises AwsError, NotArmed and NotDeployed.
         """
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 
-        check_progress(progress)
-        done = relane(self._backend, lanes, progress=progress)
+        done = relane(self._backend, lanes)
         self._backend.audit.note("relane", self.changed_by, detail=f"{done.lanes} lanes")
         return done
 
-    def import_tasks(
-        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
-    ) -> ImportReport:
+    def import_tasks(self, lines: Iterable[bytes | str]) -> ImportReport:
         """Add the tasks of an export as they were; a task whose id exists already is left out.
 
         A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
-        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
-        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
-        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
+        checked as by `add`. An interrupted import is repeated from the beginning. Raises InvalidTask with the
+        line and the field that are wrong; the tasks before this line are stored, and the rule rings for them.
+        Raises NotArmed.
         """
-        check_progress(progress)
-        return self._adder.import_lines(lines, progress)
+        return self._adder.import_lines(lines)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
@@ -852,17 +831,16 @@ class Editor:
         given = None if id is None else check_name("id", id)
         return self._backend.audit.page(id=given, limit=check_limit(limit), cursor=check_cursor(cursor))
 
-    def import_calendar(self, name: str, calendar: "Calendar") -> "CalendarReport":
-        """Store a calendar of holidays under this name, and plan the tasks that use it anew.
+    def import_calendar(self, name: str, calendar: "Calendar") -> None:
+        """Store a calendar of holidays under this name, in place of an earlier one.
 
-        Raises InvalidInput, TaskConflict.
+        A task that uses it keeps the occurrence that it stands at, and the next one. To plan these anew,
+        `update` the task with `calendar=name`. Raises InvalidInput, TaskConflict.
         """
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
 
-        replan = partial(self.update, calendar=name)
-        report = import_calendar(self._backend, self.queue, name, calendar, replan=replan)
+        import_calendar(self._backend, name, calendar)
         self._backend.audit.note("import_calendar", self.changed_by, detail=name)
-        return report
 
     def preview(
         self,
@@ -899,13 +877,6 @@ class Editor:
         from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
 
         return (self._store.read(Calendars) or Calendars()).calendars
-
-    def delete_calendar(self, name: str) -> None:
-        """Delete a calendar that no task uses. Raises InvalidInput, TaskConflict."""
-        from .calendars import delete_calendar  # noqa: PLC0415
-
-        delete_calendar(self._backend, self.queue, name)
-        self._backend.audit.note("delete_calendar", self.changed_by, detail=name)
 
     def _check(self, given: NewTask) -> Task:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)

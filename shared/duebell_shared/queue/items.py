@@ -14,8 +14,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from datetime import datetime, timedelta
 from functools import partial
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
@@ -27,7 +26,7 @@ from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
 from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_changed_by, fit_traceparent
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
     MAX_PACKED_EVENTS,
@@ -35,7 +34,6 @@ from duebell_shared.tasks.history import (
     Failure,
     Lateness,
     Occurrence,
-    bounded,
     bounded_events,
     bounded_occurrences,
     pack,
@@ -49,11 +47,19 @@ from duebell_shared.tasks.task import IntakeMark, Task
 Item = Mapping[str, Mapping[str, Any]]
 
 #: The errors of reading an attribute that no version of duebell has written.
-_NOT_OURS = (ArithmeticError, AttributeError, InvalidSchedule, RecursionError, TypeError, ValueError)
+_NOT_OURS = (
+    ArithmeticError,
+    AttributeError,
+    InvalidSchedule,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 
 #: Types of values that are stored even if they are 0 or empty; and the fields that are not.
 _ALWAYS = {int, str}
-_UNLESS_0 = {"priority", "snoozes"}
+_UNLESS_0 = {"priority"}
 
 #: The fields that every item has.
 _REQUIRED = ("id", "lane", "action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -81,16 +87,9 @@ _T = TypeVar("_T")
 
 _SECOND = timedelta(seconds=1)
 
-#: Stands for a `queued` that duebell did not write: no run can claim such an item, so none is woken for it.
-#: Between two milliseconds, so that no task is ever queued for it.
-UNREADABLE = datetime.min.replace(microsecond=1, tzinfo=UTC)
 
-
-class _Kind(msgspec.Struct, frozen=True):
+class _Kind(NamedTuple):
     """One of DynamoDB's types, with the functions that write a value and read it.
-
-    otherwise  the value of one that cannot be read; without it, the task cannot be read
-    retyped    read in place of a value of another type, likewise
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
     """
@@ -98,20 +97,6 @@ class _Kind(msgspec.Struct, frozen=True):
     type: str
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
-    otherwise: Callable[[Any], Any] | None = None
-    retyped: Any = None
-
-    def value_of(self, attribute: Mapping[str, Any]) -> Any:
-        """The value of this attribute. Raises one of `_NOT_OURS`."""
-        stored = attribute.get(self.type, self.retyped)
-        if stored is None:
-            raise TypeError(f"{shortened(str(attribute))} is not of type {self.type}")
-        if self.otherwise is None:
-            return self.read(stored)
-        try:
-            return self.read(stored)
-        except (ValueError, OverflowError, RecursionError):
-            return self.otherwise(stored)
 
 
 def _from_json(kind: type[_T], text: str) -> _T:
@@ -119,17 +104,10 @@ def _from_json(kind: type[_T], text: str) -> _T:
     return value
 
 
-def _count(number: str) -> int:
-    """A whole number. An edit by hand may have left a fraction, or one beyond the largest."""
-    return max(-LARGEST, min(int(Decimal(number)), LARGEST))
-
-
-def _rev(number: str) -> int:
-    """A whole number that every write compares with the stored one, so none is read as another."""
-    rev = Decimal(number)
-    if rev != int(rev) or abs(rev) > LARGEST:
-        raise ValueError(f"rev is {shortened(number)}")
-    return int(rev)
+def _whole(number: str) -> int:
+    if abs(whole := int(number)) > LARGEST:
+        raise ValueError(f"{shortened(number)} is too large")
+    return whole
 
 
 def _recurrence(text: str) -> Recurrence:
@@ -147,14 +125,11 @@ def _lateness(text: str) -> Lateness:
 _text = partial(_Kind, "S")
 _number = partial(_Kind, "N")
 
-#: Attributes that only inform are read as something else if they cannot be read: the task runs all the same.
-#: Another version may have stored them as another type, too.
-_info = partial(_text, str, retyped="")
-_packed = partial(_Kind, "B", otherwise=lambda _: (), retyped=b"")
+_packed = partial(_Kind, "B")
 
 
-def _json(type: Any, **options: Any) -> _Kind:
-    return _text(to_json, partial(_from_json, type), **options)
+def _json(type: Any) -> _Kind:
+    return _text(to_json, partial(_from_json, type))
 
 
 #: The attributes of fields of these types. Times are text of a fixed width, which sorts in the index and
@@ -162,7 +137,7 @@ def _json(type: Any, **options: Any) -> _Kind:
 _OF_TYPES: dict[Any, _Kind] = {
     str: _text(str, str),
     bool: _Kind("BOOL", bool, bool),
-    int: _number(str, _count),
+    int: _number(str, _whole),
     datetime: _text(render, parse),
     timedelta: _number(lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
     Status: _text(lambda status: status.value, Status),
@@ -170,9 +145,9 @@ _OF_TYPES: dict[Any, _Kind] = {
     FollowUp: _json(FollowUp),
     Owed: _json(Owed),
     Members: _json(Members),
-    Failure: _json(Failure, otherwise=lambda text: bounded(Failure(type="Unreadable", message=text))),
-    IntakeMark: _json(IntakeMark, otherwise=lambda _: None),
-    Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness, otherwise=lambda _: None),
+    Failure: _json(Failure),
+    IntakeMark: _json(IntakeMark),
+    Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness),
     tuple[str, ...]: _text(",".join, lambda text: tuple(text.split(","))),
     tuple[Occurrence, ...]: _packed(
         lambda those: pack(bounded_occurrences(those)), lambda those: unpack(those, Occurrence)
@@ -184,25 +159,16 @@ _OF_TYPES: dict[Any, _Kind] = {
 _OF_FIELDS: dict[str, _Kind] = {
     # A key of the table, and keys are text.
     "lane": _text(str, int),
-    # As duebell writes it, by which a task can be claimed: its time and priority, or the time alone.
+    # A claim is on condition of it: a time and a priority, or a time alone.
     "queued": _text(
         lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
         parse_queued,
-        otherwise=lambda _: (UNREADABLE, 0),
     ),
-    # An edit by hand may have left any number.
-    "priority": _number(str, lambda number: max(0, min(_count(number), MAX_PRIORITY))),
-    "rev": _number(str, _rev),
     # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
     "expires_at": _number(
-        lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + float(number) * _SECOND
+        lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
-    "changed_by": _info(fit_changed_by),
-    "traceparent": _info(fit_traceparent),
-    "result_json": _info(lambda text: text or None),
-    "result_error": _info(lambda text: text or None),
-    # None for what duebell does not write.
-    "past": _text(lambda place: render_past(*place), parse_past, otherwise=lambda _: None),
+    "past": _text(lambda place: render_past(*place), parse_past),
 }
 
 #: The names of attributes that are not those of their fields.
@@ -214,14 +180,14 @@ class _Stored(NamedTuple):
     name: str
     type: str
     write: Callable[[Any], Any]
-    value_of: Callable[[Mapping[str, Any]], Any]
+    read: Callable[[Any], Any]
 
 
 def _stored_as(field: str, hint: Any = None) -> _Stored:
     if not (kind := _OF_FIELDS.get(field)):
         type = get_args(hint)[0] if NoneType in get_args(hint) else hint
         kind = _OF_TYPES[type]
-    return _Stored(field, _NAMES.get(field, field), kind.type, kind.write, kind.value_of)
+    return _Stored(field, _NAMES.get(field, field), *kind)
 
 
 #: The fields of a task.
@@ -250,15 +216,16 @@ def item_of(task: Task) -> dict[str, dict[str, Any]]:
 def task_of(item: Item) -> Task:
     """The task that such an item holds. Raises UnreadableTask if duebell did not write it."""
     fields = {}
-    try:
-        for field, name, _, _, value_of in _ATTRIBUTES:
-            attribute = item.get(name)
-            if attribute is not None and "NULL" not in attribute:
-                fields[field] = value_of(attribute)
-        if place := fields.get(_QUEUED.field):
-            fields[_QUEUED.field], _ = place  # the priority has a field of its own
-    except _NOT_OURS as error:
-        raise UnreadableTask(item["id"]["S"], error) from error
+    for field, name, type_, _, read in _ATTRIBUTES:
+        attribute = item.get(name)
+        if attribute is None or "NULL" in attribute:
+            continue
+        try:
+            fields[field] = read(attribute[type_])
+        except _NOT_OURS as error:
+            raise UnreadableTask(item["id"]["S"], f"{name} is {shortened(str(attribute))}") from error
+    if place := fields.get(_QUEUED.field):
+        fields[_QUEUED.field], _ = place  # the priority has a field of its own
     if missing := [field for field in _REQUIRED if field not in fields]:
         raise UnreadableTask(item["id"]["S"], f"it has no {', '.join(missing)}")
     return Task(**fields)
@@ -318,7 +285,6 @@ _WRITTEN_BY_RUNS = (
     "result",
     "result_error",
     "run",
-    "snoozes",
     "started_at",
 )
 

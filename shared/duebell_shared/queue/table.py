@@ -152,14 +152,10 @@ class DynamoTable:
             return task_of(item) if item else None
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        try:
-            with self._aws():
-                asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
-                tasks = [task_of(item) for item in self._get_batch(list(asked.values()))]
-            return {task.id: task for task in tasks}
-        except (UnreadableTask, AwsRefused):  # one cannot be read, or a policy allows single reads only
-            found = (_readable(self.get, key.lane, key.id) for key in keys)
-            return {task.id: task for task in found if task}
+        asked = {(key.lane, key.id): stored(lane=key.lane, id=key.id) for key in keys}
+        with self._aws():
+            found = [_readable(item) for item in self._get_batch(list(asked.values()))]
+        return {task.id: task for task in found if task}
 
     def named(
         self, lane: int, prefix: str, *, after: str | None = None, most: int
@@ -167,7 +163,7 @@ class DynamoTable:
         asked = self._named(str(lane), prefix)
         behind = None if after is None else stored(lane=lane, id=after)
         page = self._query(asked, behind=behind, most=most)
-        tasks = [_readable(task_of, item) for item in page["Items"]]
+        tasks = [_readable(item) for item in page["Items"]]
         end = page.get("LastEvaluatedKey")
         return [task for task in tasks if task], end["id"]["S"] if end else None
 
@@ -518,9 +514,9 @@ def _apart(
     return [results[place] for place in range(len(writes))]
 
 
-def _readable(read: Callable[..., Task | None], *arguments: Any) -> Task | None:
+def _readable(item: Item) -> Task | None:
     try:
-        return read(*arguments)
+        return task_of(item)
     except UnreadableTask as error:
         _LOG.warning("left out of a search: %s", error)
         return None

@@ -125,14 +125,12 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     calendars: Mapping[str, Calendar] = {}
     rev: int = 0
 
-    def changed(self, name: str, calendar: Calendar | None) -> Self:
-        """With this calendar, or without it. Raises InvalidInput."""
-        given: object = calendar
-        if calendar is not None and not isinstance(given, Calendar):
-            raise InvalidInput("calendar", f"must be a Calendar, not {quoted(given)}")
+    def changed(self, name: str, calendar: object) -> Self:
+        """With this calendar. Raises InvalidInput."""
+        if not isinstance(calendar, Calendar):
+            raise InvalidInput("calendar", f"must be a Calendar, not {quoted(calendar)}")
         check_name("calendar", name)
-        others = {one: known for one, known in self.calendars.items() if one != name}
-        new = replace(self, calendars={**others, name: calendar} if calendar else others)
+        new = replace(self, calendars={**self.calendars, name: calendar})
         try:
             new = msgspec.json.decode(stored := to_json(new), type=type(self))
         except (TypeError, ValueError) as error:  # stored, it would make all calendars unreadable

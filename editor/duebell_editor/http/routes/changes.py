@@ -15,7 +15,7 @@ from fastapi.responses import StreamingResponse
 
 from duebell_editor.http.access import VisitorsEditor
 from duebell_editor.http.answers import to_json
-from duebell_editor.http.description import AWS, Responses, problems_only
+from duebell_editor.http.description import Responses
 from duebell_editor.http.requests import Following, StrictRoute
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import status_fields
@@ -103,12 +103,7 @@ _DESCRIPTION: Responses = {
 }
 
 
-@router.get(
-    "/changes",
-    summary="Follow changes",
-    response_class=StreamingResponse,
-    responses={**_DESCRIPTION, **problems_only(422, *AWS)},
-)
+@router.get("/changes", summary="Follow changes", response_class=StreamingResponse, responses=_DESCRIPTION)
 async def stream_changes(
     following: Annotated[Following, Query()], request: Request, editor: VisitorsEditor
 ) -> StreamingResponse:

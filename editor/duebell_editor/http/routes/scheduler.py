@@ -3,11 +3,10 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
-from msgspec import UNSET
 
 from duebell_editor.http.access import VisitorsEditor
-from duebell_editor.http.answers import CalendarsAnswer, Json, bulk_failures, recurring_answer
-from duebell_editor.http.description import AWS, answers
+from duebell_editor.http.answers import CalendarsAnswer, Json, recurring_answer
+from duebell_editor.http.description import answers
 from duebell_editor.http.requests import (
     AuditQuery,
     LettersToDelete,
@@ -28,12 +27,12 @@ from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
-_STATUS = answers("SchedulerStatus", 422, *AWS)
+_STATUS = answers("SchedulerStatus")
 
 AskedSpan = Annotated[TimeSpan, Query()]
 
 
-@router.get("/schedules", summary="List recurring tasks", responses=answers("RecurringPage", 422, *AWS))
+@router.get("/schedules", summary="List recurring tasks", responses=answers("RecurringPage"))
 def list_schedules(which: Annotated[RecurringTasks, Query()], editor: VisitorsEditor) -> Json:
     """Answers with failing tasks first and paused ones last, each with its next times and last occurrences.
 
@@ -42,7 +41,7 @@ def list_schedules(which: Annotated[RecurringTasks, Query()], editor: VisitorsEd
     return Json(recurring_answer(editor.schedules(**which.given())))
 
 
-@router.get("/timeline", summary="Count what is to run", responses=answers("Timeline", 422, *AWS))
+@router.get("/timeline", summary="Count what is to run", responses=answers("Timeline"))
 def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
     """Counts tasks, and each occurrence of recurring ones, by minute, hour, day or month.
 
@@ -51,7 +50,7 @@ def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
     return Json({"buckets": editor.timeline(**span.given())})
 
 
-@router.get("/history", summary="Count the tasks that ended", responses=answers("PastTimeline", 422, *AWS))
+@router.get("/history", summary="Count the tasks that ended", responses=answers("PastTimeline"))
 def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
     """Tasks that were done, failed or skipped, and how late they started."""
     return Json(editor.past_timeline(**span.given()))
@@ -63,13 +62,13 @@ def get_status(zone: Annotated[StatusZone, Query()], editor: VisitorsEditor) -> 
     return Json(status_fields(editor.status(**zone.given())))
 
 
-@router.get("/counts", summary="Count tasks by status", responses=answers("PastCounts", *AWS))
+@router.get("/counts", summary="Count tasks by status", responses=answers("PastCounts"))
 def get_counts(editor: VisitorsEditor) -> Json:
     """The paused, done, expired and cancelled tasks, each up to 1,000. The status counts the others."""
     return Json(editor.past_counts())
 
 
-@router.get("/failures", summary="Group the failed tasks", responses=answers("Failures", *AWS))
+@router.get("/failures", summary="Group the failed tasks", responses=answers("Failures"))
 def get_failures(editor: VisitorsEditor) -> Json:
     """Groups the latest by action and type of error, recurring tasks that fail included.
 
@@ -78,7 +77,7 @@ def get_failures(editor: VisitorsEditor) -> Json:
     return Json(editor.failures())
 
 
-@router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker", *AWS))
+@router.get("/worker", summary="Describe the worker", responses=answers("KnownWorker"))
 def get_worker(editor: VisitorsEditor) -> Json:
     """Answers with its actions and the JSON Schemas of their payloads; null before its first start.
 
@@ -99,47 +98,30 @@ def mend_scheduler(editor: VisitorsEditor) -> Json:
     return Json(status_fields(editor.ensure_armed()))
 
 
-@router.post("/preview", summary="Preview a schedule", responses=answers("Preview", 400, 422))
+@router.post("/preview", summary="Preview a schedule", responses=answers("Preview"))
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
     """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
     return Json(preview_fields(*editor.preview(**body.given("count"), count=body.count)))
 
 
-@router.get(
-    "/calendars", summary="List the calendars of holidays", responses=answers("CalendarsAnswer", *AWS)
-)
+@router.get("/calendars", summary="List the calendars of holidays", responses=answers("CalendarsAnswer"))
 def list_calendars(editor: VisitorsEditor) -> Json:
     """By name, with all their holidays."""
     return Json(CalendarsAnswer(calendars=editor.calendars()))
 
 
-CalendarName = Annotated[str, Path(description="The calendar's name", examples=["de-be"])]
-
-
-@router.put(
-    "/calendars/{name}",
-    summary="Import a calendar",
-    responses=answers("CalendarsAnswer", 400, 409, 422, *AWS),
-)
-def put_calendar(name: CalendarName, body: NewCalendar, editor: VisitorsEditor) -> Json:
-    """Stores the calendar in place of the one of this name, and plans the tasks that use it anew."""
-    report = editor.import_calendar(name, Calendar(**body.given()))
-    failures = bulk_failures(report.failures) or UNSET
-    return Json(CalendarsAnswer(calendars=editor.calendars(), failures=failures))
-
-
-@router.delete(
-    "/calendars/{name}",
-    summary="Delete a calendar",
-    responses=answers("CalendarsAnswer", 400, 409, 422, *AWS),
-)
-def delete_calendar(name: CalendarName, editor: VisitorsEditor) -> Json:
-    """Refused while tasks use it."""
-    editor.delete_calendar(name)
+@router.put("/calendars/{name}", summary="Import a calendar", responses=answers("CalendarsAnswer"))
+def put_calendar(
+    name: Annotated[str, Path(description="The calendar's name", examples=["de-be"])],
+    body: NewCalendar,
+    editor: VisitorsEditor,
+) -> Json:
+    """Stores the calendar in place of the one of this name."""
+    editor.import_calendar(name, Calendar(**body.given()))
     return list_calendars(editor)
 
 
-@router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation", 400, 422, *AWS))
+@router.post("/simulate", summary="Simulate the queue", responses=answers("Simulation"))
 def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
     """Forecast the queue until a time, as it is and with the changes. Nothing is changed."""
     given = body.given("add", "limits")
@@ -156,31 +138,25 @@ def list_time_zones() -> Json:
     return Json({"tzdata": TZDATA_VERSION, "names": sorted(zone_names())})
 
 
-@router.get("/audit", summary="List changes", responses=answers("Changes", 422, *AWS))
+@router.get("/audit", summary="List changes", responses=answers("Changes"))
 def list_audit(which: Annotated[AuditQuery, Query()], editor: VisitorsEditor) -> Json:
     """The changes by editors that the table keeps, the latest first. It needs DUEBELL_AUDIT=table."""
     return Json(editor.changes(**which.given()))
 
 
-@router.get("/dead-letters", summary="List dead letters", responses=answers("DeadLetterList", 422, *AWS))
+@router.get("/dead-letters", summary="List dead letters", responses=answers("DeadLetterList"))
 def list_dead_letters(editor: VisitorsEditor) -> Json:
     """The messages of all dead-letter queues of the stack, 1,000 of each at most."""
     return Json({"letters": editor.dead_letters()})
 
 
-@router.post(
-    "/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled", 422, *AWS)
-)
+@router.post("/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled"))
 def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
     """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
     return Json({"count": editor.redrive(queue)})
 
 
-@router.post(
-    "/dead-letters/{queue}/delete",
-    summary="Delete dead letters",
-    responses=answers("Handled", 400, 422, *AWS),
-)
+@router.post("/dead-letters/{queue}/delete", summary="Delete dead letters", responses=answers("Handled"))
 def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: VisitorsEditor) -> Json:
     """Deletes messages for good: those with these ids, or 1,000 of the queue at most."""
     return Json({"count": editor.delete_dead_letters(queue, body.ids)})
@@ -189,17 +165,13 @@ def delete_dead_letters(queue: DeadLetters, body: LettersToDelete, editor: Visit
 Action = Annotated[str, Path(description="The action's name, percent-encoded", examples=["put_on_sale"])]
 
 
-@router.get("/limits", summary="List the limits of actions", responses=answers("Limits", *AWS))
+@router.get("/limits", summary="List the limits of actions", responses=answers("Limits"))
 def list_limits(editor: VisitorsEditor) -> Json:
     """The actions that have limits, by their code or because they were set."""
     return Json({"limits": editor.limits()})
 
 
-@router.patch(
-    "/limits/{action:path}",
-    summary="Limit or pause an action",
-    responses=answers("ActionLimit", 400, 404, 409, 422, *AWS),
-)
+@router.patch("/limits/{action:path}", summary="Limit or pause an action", responses=answers("ActionLimit"))
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
     """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
 

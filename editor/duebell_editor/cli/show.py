@@ -37,6 +37,7 @@ def show(context: Context, id: Id) -> None:
         if task.on_failed == "":
             fields["on_failed"] = "nothing"
         fields["lateness"] = _parts_of(task.lateness)
+        fields["failures"] = list(map(_event_row, task.failures))
         fields = {_TITLES.get(name, name): value for name, value in fields.items()}
     context.answer(fields)
 

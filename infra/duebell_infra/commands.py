@@ -26,7 +26,6 @@ from .deploy.options import (
     ACTIONS,
     Actions,
     Deliver,
-    NoDeliver,
     Requirements,
     deliveries_given,
     pairs,
@@ -59,8 +58,8 @@ Import = Annotated[
 ]
 
 _VERIFY = """\
-In a pipe it prints a line for each check, with tabs between the result, the check, the finding and the
-repair. --json prints a document to a line, with the answer of AWS.
+It prints the result of each check, and what to do. --json prints a document to a line, with the answers of
+AWS.
 
 The exit status is 6 if a check failed, 5 if a permission for one is missing.
 """
@@ -174,7 +173,6 @@ def deploy(
     *,
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
-    no_deliver: NoDeliver = None,
     requirements: Requirements = None,
     bucket: Annotated[
         str | None, typer.Option(metavar="NAME", help="The bucket to upload to. [a bucket of duebell's own]")
@@ -206,7 +204,7 @@ def deploy(
     deployment = Deployment(
         name=name,
         actions=without_none(actions),
-        deliver=deliveries_given(deliver, no_deliver),
+        deliver=deliveries_given(deliver),
         requirements=requirements,
         bucket=bucket,
         python=python,

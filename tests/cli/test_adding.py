@@ -245,10 +245,9 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
 def test_more_lanes(duebell: Duebell) -> None:
     for number in range(20):
         duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
-    status, out, err = duebell("relane", "9")
+    status, out, _ = duebell("relane", "9")
     assert status == 0
     assert re.fullmatch(r"9 lanes, \d+ tasks moved\n", out)
-    assert "tasks moved" in err
     assert duebell("relane", "9").out == "9 lanes, 0 tasks moved\n"
     status, _, err = duebell("relane", "65")
     assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)

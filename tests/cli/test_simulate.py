@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell import Editor
+from duebell import Editor, Task
 from duebell_shared.tasks.history import Event, Lateness
 from tests.cli.program import Duebell
 from tests.support import NOON
@@ -85,7 +85,8 @@ def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(
         lateness=Lateness(ring=60_000, start=4_000),
     )
     expired = Event(at=NOON, what="attempt", result="expired")
-    monkeypatch.setattr(Editor, "history", lambda *_: (Event(at=NOON, what="forgotten"), attempt, expired))
+    events = (Event(at=NOON, what="forgotten"), attempt, expired)
+    monkeypatch.setattr(Task, "history", events)
     heading, before, row, last = duebell("history", "mail-1").out.splitlines()
     assert re.split(r"  +", last.strip())[1:] == ["expired"]
     assert re.split(r"  +", heading.strip()) == ["at", "what", "took", "lateness", "ring", "start"]

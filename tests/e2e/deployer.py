@@ -3,12 +3,11 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from duebell import Editor
 from duebell_infra.bundle.target import Place
-from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.deliveries import Deliveries
 from duebell_infra.deploy.deploy import Deployment, deploy, destroy
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import ACTIONS, HERE, wait_for
@@ -38,7 +37,7 @@ class Deployer:
         *,
         folder: Path = HERE,
         actions: str | None = ACTIONS,
-        deliver: Given = MappingProxyType({}),
+        deliver: Deliveries | None = None,
         imported: bool = True,
         **parameters: str,
     ) -> Editor:

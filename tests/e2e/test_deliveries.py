@@ -73,8 +73,9 @@ def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path
 
 def test_duebell_local_keeps_a_delivery_that_it_was_given(tmp_path: Path) -> None:
     arn = f"arn:aws:sqs:{HERE}:local"
-    state = tmp_path / "state"
-    with local_command(state, "--deliver", f"remind={arn} form=envelope") as command:
+    state, file = tmp_path / "state", tmp_path / "deliveries.json"
+    file.write_text(json.dumps({"remind": {"to": arn, "form": "envelope"}}))
+    with local_command(state, "--deliver", f"@{file}") as command:
         assert f"delivery remind to {arn}" in command.printed
         assert "every task will fail" not in command.printed
         queue(command.session, "local")
@@ -85,7 +86,7 @@ def test_duebell_local_keeps_a_delivery_that_it_was_given(tmp_path: Path) -> Non
         assert added.returncode == 0, added.stderr
         envelope = json.loads(one_in(command.session, arn)["Body"])
         assert (envelope["id"], envelope["action"]) == ("a", "remind")
-    with local_command(state, "--no-deliver", "remind") as command:
+    with local_command(state, "--deliver", "none") as command:
         assert "delivery remind" not in command.printed
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from duebell import Editor, Event, Retry, Snooze, Status, Verb, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.queue.items import item_of, task_of, with_fitting_events
-from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack_events, unpack_events
+from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack, unpack
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -75,7 +75,7 @@ def test_a_retry_keeps_the_failures_and_each_change_its_author(
     ann.move("one", due=MINUTE)
     pass_time(scheduler, worker)
     # Then its history tells all of that
-    events = bob.history("one")
+    events = bob.get("one").history
     assert told(events) == [
         ("add", "ann"),
         ("retried", 1),
@@ -99,7 +99,7 @@ def test_occurrences_and_a_running_attempt_are_told(scheduler: Scheduler, worker
     scheduler.editor.add("act", schedule="rate(10 minutes)", id="hourly")
     pass_time(scheduler, worker, 11 * MINUTE)
     scheduler.editor.pause("hourly")
-    add, done, pause = scheduler.editor.history("hourly")
+    add, done, pause = scheduler.editor.get("hourly").history
     assert (add.what, pause.what) == ("add", "pause")
     assert (done.result, done.due, done.attempt) == ("done", NOON + 10 * MINUTE, 1)
 
@@ -109,14 +109,14 @@ def test_a_plain_life_stores_no_event(scheduler: Scheduler, worker: Worker) -> N
     pass_time(scheduler, worker)
     task = scheduler.editor.get("one")
     assert "events" not in item_of(task)
-    assert told(scheduler.editor.history("one")) == [("add", ""), ("done", 1)]
+    assert told(scheduler.editor.get("one").history) == [("add", ""), ("done", 1)]
 
 
 def test_what_is_forgotten_is_said(editor: Editor) -> None:
     editor.acting_as("ann").add("act", due=10 * MINUTE, id="one")
     for number in range(30):  # more than there is space for
         editor.acting_as(f"author-{number}").move("one", due=(10 + number) * MINUTE)
-    add, forgotten, *moves = editor.history("one")
+    add, forgotten, *moves = editor.get("one").history
     assert (add.what, add.by, forgotten.what) == ("add", None, "forgotten")
     assert moves[-1].by == "author-29"
 
@@ -150,5 +150,5 @@ def test_events_never_take_a_write_unit_more(events: tuple[Event, ...], size: in
         assert units(replace(kept, **more)) == units(replace(kept, events=(), **more))
     assert task_of(item_of(kept)) == kept
     bounded = bounded_events(events)
-    assert len(pack_events(bounded)) <= MAX_PACKED_EVENTS
-    assert unpack_events(pack_events(bounded)) == bounded
+    assert len(pack(bounded)) <= MAX_PACKED_EVENTS
+    assert unpack(pack(bounded), Event) == bounded

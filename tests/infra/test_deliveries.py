@@ -13,11 +13,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
 from duebell import Editor, Status, Worker
-from duebell_infra.deploy.deliveries import LISTS, merged, permitted
+from duebell_infra.deploy.deliveries import LISTS, as_parameter, permitted
 from duebell_infra.deploy.options import deliveries_given
-from duebell_infra.errors import InvalidDeployment
 from duebell_shared.backend import Backend
-from duebell_shared.deliveries.delivery import Delivery, deliveries_in
+from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
@@ -70,58 +69,39 @@ def test_editors_may_deliver_nothing(template: Any) -> None:
 
 
 def test_what_is_given_at_a_deployment_is_one_delivery_each() -> None:
-    given = deliveries_given(
-        [f"remind={QUEUE}", f"end={BUS} form=payload attempts=3 detail-type='Trial ended'"], ["old"]
-    )
-    assert given == {
-        "remind": {"to": QUEUE},
-        "end": {"to": BUS, "form": "payload", "attempts": 3, "detail_type": "Trial ended"},
-        "old": None,
-    }
-    # And an address may have whatever stands in addresses
-    [(name, fields)] = deliveries_given(["tell=https://example.com/hook?form=a&b=c"], ()).items()
-    assert (name, fields) == ("tell", {"to": "https://example.com/hook?form=a&b=c"})
+    given = deliveries_given([f"remind={QUEUE}", "tell=https://example.com/hook?form=a&b=c"])
+    assert given == {"remind": {"to": QUEUE}, "tell": {"to": "https://example.com/hook?form=a&b=c"}}
+    assert deliveries_given(["none"]) == {}
+    assert deliveries_given([]) is None
 
 
 def test_many_are_given_in_a_file(tmp_path: Path) -> None:
     file = tmp_path / "deliveries.json"
     declared = {"remind": {"to": QUEUE, "backoff": {"first": 5}}}
     file.write_text(json.dumps(declared))
-    assert deliveries_given([f"@{file}", f"end={BUS}"], ()) == {**declared, "end": {"to": BUS}}
+    assert deliveries_given([f"@{file}", f"end={BUS}"]) == {**declared, "end": {"to": BUS}}
     file.write_text('{"remind": {"to": 1}}')
     with pytest.raises(InvalidSettings, match=r"deliveries.json.*remind"):
-        deliveries_given([f"@{file}"], ())
+        deliveries_given([f"@{file}"])
 
 
 @pytest.mark.parametrize(
-    ("deliver", "no_deliver", "says"),
+    ("deliver", "says"),
     [
-        (["remind"], [], "'remind' is not NAME=TARGET, such as remind=arn:aws:sqs:…"),
-        ([f"={QUEUE}"], [], "is not NAME=TARGET"),
-        ([f"remind={QUEUE} envelope"], [], "--deliver remind: 'envelope' is not FIELD=VALUE"),
-        ([f"remind={QUEUE} form=payload form=envelope"], [], "each field once"),
-        ([f"remind={QUEUE} 'form=payload"], [], "No closing quotation"),
-        ([f"remind={QUEUE}", f"remind={BUS}"], [], "--deliver remind is given twice"),
-        ([f"remind={QUEUE}"], ["remind"], "--deliver remind and --no-deliver remind: give one of them"),
-        (["@nowhere.json"], [], "--deliver @nowhere.json: .*No such file"),
+        (["remind"], "'remind' is not NAME=TARGET, such as remind=arn:aws:sqs:…"),
+        ([f"={QUEUE}"], "is not NAME=TARGET"),
+        ([f"remind={QUEUE}", f"remind={BUS}"], "--deliver remind is given twice"),
+        (["@nowhere.json"], "--deliver @nowhere.json: .*No such file"),
     ],
 )
-def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], no_deliver: list[str], says: str) -> None:
+def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], says: str) -> None:
     with pytest.raises(typer.BadParameter, match=says):
-        deliveries_given(deliver, no_deliver)
+        deliveries_given(deliver)
 
 
-def test_what_was_deployed_before_stays_until_it_is_taken_away() -> None:
-    first = merged("", {"remind": {"to": QUEUE}})
-    second = merged(first, {"end": {"to": BUS}})
-    assert set(deliveries_in(second)) == {"remind", "end"}
-    assert merged(second, {}) == second
-    assert merged(second, {"end": None}) == first
-    assert deliveries_in(merged(second, {"end": {"to": MACHINE}}))["end"].to == MACHINE
-    with pytest.raises(InvalidDeployment, match=r"'other' is none of the deliveries .*: end, remind"):
-        merged(second, {"other": None})
+def test_a_delivery_that_cannot_be_right_is_refused() -> None:
     with pytest.raises(InvalidSettings, match=r"deliver: the delivery 'remind': to: .*is no ARN"):
-        merged("", {"remind": {"to": "reminders"}})
+        as_parameter({"remind": {"to": "reminders"}})
 
 
 def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:

@@ -72,7 +72,7 @@ def test_what_can_run_is_built(built: Built) -> None:
         ("open('rates.json')", "FileNotFoundError.*rates.json"),
         ("import os; os.environ['MISSING']", "jobs.py, line 1: KeyError: 'MISSING'"),
         (f"{WORKER}@worker.recurring('cron(0 9)')\n@worker.action\ndef tick(): ...",
-         r"bundle cannot be imported: InvalidSchedule: schedule: [^/]*of the action 'tick', jobs.py:3)$"),
+         "bundle cannot be imported: jobs.py, line 3: InvalidSchedule: schedule: cron(…) needs six fields"),
         ("import os; os._exit(3)", "importing jobs:worker ends the interpreter with status 3"),
     ],
 )  # fmt: skip
@@ -98,13 +98,10 @@ def test_what_the_code_delivers_to_is_known_with_its_roles(tmp_path: Path, built
         build("jobs:worker", HERE, folder=tmp_path, surroundings=given)
 
 
-def test_a_worker_that_is_none_is_refused(built: Built) -> None:
-    with pytest.raises(
-        BundleFailed, match=r"InvalidSettings.*'jobs:worker' is not a duebell.Worker, but None"
-    ):
-        built(worker="worker = None")
-    with pytest.raises(BundleFailed, match="as jobs has no 'worker'"):
-        built(worker="wroker = 1")
+@pytest.mark.parametrize("source", ["worker = None", "wroker = 1"])
+def test_a_worker_that_is_none_is_refused(built: Built, source: str) -> None:
+    with pytest.raises(BundleFailed, match=r"InvalidSettings.*'jobs:worker' is not a duebell.Worker: write"):
+        built(worker=source)
 
 
 def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, tmp_path: Path) -> None:

@@ -96,7 +96,6 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.snapshot(ids=["a"])
     editor.status(thorough=True)
     editor.why("t")
-    editor.history("t")
     editor.close_batch(editor.batch("b", [{"action": "act", "due": HOUR}]).id)
     editor.backfill("r", NOON - HOUR, NOON, dry_run=True)
     editor.simulate(HOUR, flatten=True)

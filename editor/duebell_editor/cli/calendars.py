@@ -3,7 +3,7 @@
 import re
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,7 +15,6 @@ from duebell_shared.schedules.calendars import Calendar
 
 from .context import Context
 from .options import opened
-from .output import plain
 from .program import examples, with_json
 
 app = typer.Typer()
@@ -60,38 +59,25 @@ def calendar(
         if bool(country) == bool(file):
             raise InvalidInput("calendar", "needs --country with --years, or --file")
         made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))
-        _import(context, id, made)
+        context.editor().import_calendar(id, made)
+        context.answer(_summary(id, made))
+        return
+    found = context.editor().calendars()
+    if not id:
+        context.answer([_summary(name, one) for name, one in sorted(found.items())])
+    elif id in found:
+        context.answer(plain_values(found[id]))
     else:
-        found = context.editor().calendars()
-        if id and id not in found:
-            raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
-        if context.out.as_json:
-            context.answer(plain_values(found[id] if id else found))
-        elif id:
-            days = sorted(found[id].days.items())
-            context.answer([{"day": f"{day} {day:%a}", "holiday": name} for day, name in days])
-        elif not found:
-            print("no calendars")
-        else:
-            context.answer(
-                [
-                    {"name": name, "holidays": len(one.days), "source": one.source, "ends": str(one.ends)}
-                    for name, one in sorted(found.items())
-                ]
-            )
+        raise InvalidInput("NAME", f"is unknown, {quoted(id)}: there are {', '.join(found) or 'none'}")
+
+
+def _summary(name: str, made: Calendar) -> dict[str, Any]:
+    return {"name": name, "holidays": len(made.days), "source": made.source, "ends": str(made.ends)}
 
 
 def _of_file(file: Path) -> Calendar:
     with opened(str(file)) as stream:
         return ics_calendar(stream.read().decode(errors="replace"), source=file.name)
-
-
-def _import(context: Context, name: str, made: Calendar) -> None:
-    context.editor().import_calendar(name, made)
-    if context.out.as_json:
-        context.out.print_json(plain_values(made))
-    else:
-        print(plain(f"{name}: {len(made.days)} holidays until {made.ends}"))
 
 
 def _years(text: str) -> range:

@@ -2,8 +2,7 @@
 
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
@@ -188,7 +187,7 @@ _SOME_FAILED = """If some of several could not be changed, they are listed and t
 
 _Ids = Annotated[
     list[str] | None,
-    typer.Argument(metavar="ID", help="Their ids; - reads them from stdin, one to a line."),
+    typer.Argument(metavar="ID", help="Their ids."),
 ]
 
 
@@ -196,11 +195,7 @@ def _add_command(verb: Verb) -> None:
     *most, last = (status for status in Status if status in verb.rule.statuses)
     statuses = f"{', '.join(most)} or {last}" if most else last
     name = verb.replace("_", "-")
-    calls = (
-        f"{name} sale-42 sale-43",
-        f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}",
-        f"list --action put_on_sale --all | duebell {name} -",
-    )
+    calls = (f"{name} sale-42 sale-43", f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}")
 
     @app.command(name, help=_HELP.format(statuses=statuses), epilog=examples(*calls, more=_SOME_FAILED))
     @with_json()
@@ -216,27 +211,25 @@ def _add_command(verb: Verb) -> None:
         **given: Any,
     ) -> None:
         filters = options.filters_from(given)
-        if ids and filters:
-            raise WrongUsage("give ids or a filter, not both")
-        if not ids and not filters:
-            raise WrongUsage("give an ID, several, - for ids from stdin, or a filter such as --action")
+        if bool(ids) is bool(filters):
+            raise WrongUsage("give ids, or else a filter such as --action")
+        if ids and dry_run:
+            raise WrongUsage("--dry-run needs a filter: it counts the tasks that the filter finds")
         editor, out = context.editor(), context.out
-        if ids and ids != ["-"] and not ids[1:] and not dry_run:
+        if ids and not ids[1:]:
             report = editor.change_many(verb, ids)
             if report.failures:
                 raise report.failures[0].error
             print_change(context, report.changed[0])
             return
-        if ids:
-            named = tuple(dict.fromkeys(_with_stdin(ids)))
-            chosen = editor.select(verb, ids=named) if dry_run else Selection(ids=named)
-        else:
+        chosen = Selection(ids=tuple(dict.fromkeys(ids or ())))
+        if filters:
             chosen = editor.select(verb, limit=limit, **filters)
         if dry_run:
             would = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
             _tell(out, would, chosen, is_dry_run=True)
             return
-        if chosen.ids and not ids and not yes:
+        if chosen.ids and filters and not yes:
             more = "" if chosen.is_all else ", and there are more,"
             which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
             tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
@@ -246,18 +239,6 @@ def _add_command(verb: Verb) -> None:
 
 for _verb in (one for one in Verb if one.rule.for_many):
     _add_command(_verb)
-
-
-def _with_stdin(ids: Sequence[str]) -> Iterator[str]:
-    """The ids, with those on standard input for a `-`: one to a line, or lines of `duebell list`."""
-    for id in ids:
-        if id != "-":
-            yield id
-            continue
-        for line in sys.stdin.buffer:
-            text = line.decode(errors="replace").rstrip("\r\n").partition("\t")[0]
-            if text:
-                yield text
 
 
 def _shown(value: object) -> str:

@@ -81,6 +81,8 @@ class Output:
                 self.titled_table(title_of(name), rows, now)
         elif document:
             out.print(list_table(document, now, out.width))
+        else:
+            self.note("nothing found")
 
     def titled_table(self, title: str, rows: Sequence[Mapping[str, Any]], now: datetime) -> None:
         """Print a table for people below its title."""

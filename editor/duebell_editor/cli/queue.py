@@ -44,7 +44,7 @@ def import_queue(
     """
     out = context.out
     with opened(file) as lines:
-        report = context.editor().import_tasks(lines, progress=lambda done: out.note(f"{done:,} tasks"))
+        report = context.editor().import_tasks(lines)
     print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
     note_failures(out, report.failures)
     if report.failures:
@@ -63,7 +63,7 @@ def relane(
     Tasks do not run until it is done, which takes seconds to minutes. Clients and workers need no restart. If
     it was interrupted, repeat it with the same number.
     """
-    done = context.editor().relane(lanes, progress=context.out.note)
+    done = context.editor().relane(lanes)
     print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
     context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
 
@@ -96,18 +96,10 @@ def dead_letters(
     if queue := redriven or deleted:
         count = editor.redrive(queue) if redriven else editor.delete_dead_letters(queue, ids or None)
         word = "redriven" if redriven else "deleted"
-        if context.out.as_json:
-            context.answer({word: count})
-        else:
-            print(f"{word}: {count:,}")
+        context.answer({word: count})
         return
     letters = plain_values(editor.dead_letters())
-    if context.out.as_json:
-        context.answer({"letters": letters})
-    elif letters:
-        context.answer(letters)
-    else:
-        print("no dead letters")
+    context.answer({"letters": letters} if context.out.as_json else letters)
 
 
 _HOST = "The address to serve on. An address that other machines reach needs a token."

@@ -8,7 +8,6 @@ import typer
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_editor.simulation import CONCURRENCY, MEMORY
 from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.quoting import quoted
 from duebell_shared.settings import Precision
@@ -55,8 +54,6 @@ def simulate(
     flatten: Annotated[
         bool, flag("--flatten", "Find spreads of recurring tasks that halve the peak.")
     ] = False,
-    concurrency: Annotated[int, option("--concurrency", "N", f"{CONCURRENCY.means}.")] = CONCURRENCY.default,
-    memory: Annotated[int, option("--memory", "MB", f"{MEMORY.means}.")] = MEMORY.default,
 ) -> None:
     """It plays a copy of the queue in memory, and writes nothing. Nothing fails in it.
 
@@ -71,8 +68,6 @@ def simulate(
             spread=dict(_pair(one, "--spread", duration) for one in spread or ()),
             precision=precision,
             flatten=flatten,
-            concurrency=concurrency,
-            memory=memory,
         )
     except ValueError as error:
         if isinstance(error, InvalidQuery | InvalidTask):

@@ -96,7 +96,6 @@ class Adder:
         checked: Sequence[Task],
         chosen: Collection[str],
         policy: Policy,
-        progress: Callable[[int], None],
         *,
         is_import: bool = False,
     ) -> AddReport:
@@ -113,7 +112,6 @@ class Adder:
             new,
             noted("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
             leave_all if is_import else partial(settle_all, self._queue, policy=policy),
-            progress,
         )
         index = {task.id: index for index, task in enumerate(new)}
         left = frozenset(report.there_already if is_import else ())
@@ -138,18 +136,16 @@ class Adder:
             key = QueueKey(queued=NEVER, id=id, lane=lane)
             drop_stray_copy(self._queue.store, key, self._queue.lanes, self._queue.clock())
 
-    def import_lines(self, lines: Iterable[bytes | str], progress: Callable[[int], None]) -> ImportReport:
+    def import_lines(self, lines: Iterable[bytes | str]) -> ImportReport:
         """Insert the tasks of an export in chunks, and arm after each chunk."""
-        done = stored = there = 0
+        stored = there = 0
         failures: list[AddFailure] = []
         for chunk in read_chunks(lines):
             ids = {task.id for task in chunk}
-            part = self.add_many(chunk, ids, Policy(IfExists.KEEP), lambda _: None, is_import=True)
+            part = self.add_many(chunk, ids, Policy(IfExists.KEEP), is_import=True)
             stored += len(part.added)
             there += len(part.there_already)  # of two tasks with one id, the second counts as there
             failures += part.failures
-            done += len(chunk)
-            progress(done)
         return ImportReport(written=stored - there, there=there, failures=tuple(failures))
 
     def _settle(self, new: Task, policy: Policy) -> Added:
@@ -207,7 +203,6 @@ def _write_batches(
     tasks: Sequence[Task],
     insert: Callable[[Sequence[Task]], list[bool | DuebellError]],
     settle: Callable[[Sequence[Task]], Sequence[Task | DuebellError]],
-    progress: Callable[[int], None],
 ) -> tuple[list[Task], AddReport]:
     """Write the tasks in parallel batches. Returns the stored tasks, in order, and the report.
 
@@ -236,7 +231,6 @@ def _write_batches(
             else:
                 stored.append(result)
                 there_already += [result.id] if was_taken else []
-            progress(index + 1)
     added = tuple(task.id for task in stored)
     return stored, AddReport(added=added, failures=tuple(failures), there_already=tuple(there_already))
 

@@ -57,7 +57,7 @@ class AsyncEditor:
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
     has begun is not stopped and may take effect: repeat an add with an id of your own and `if_exists="keep"`.
 
-    Arguments are used in the thread: iterables are read there, and `progress` is called there.
+    Arguments are used in the thread: iterables are read there.
 
     editor  the Editor that makes the calls
     """
@@ -134,7 +134,6 @@ class AsyncEditor:
     failures = _coroutine(Editor.failures)
     find = _coroutine(Editor.find)
     get = _coroutine(Editor.get)
-    history = _coroutine(Editor.history)
     import_calendar = _coroutine(Editor.import_calendar)
     import_tasks = _coroutine(Editor.import_tasks)
     limit = _coroutine(Editor.limit)

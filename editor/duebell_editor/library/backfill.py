@@ -89,6 +89,6 @@ def backfill(
     tasks = [occurrence(place, due) for place, due in enumerate(dues)]
     if dry_run or not tasks:
         return report
-    done = adder.add_many(tasks, {one.id for one in tasks}, Policy(IfExists.KEEP), lambda _: None)
+    done = adder.add_many(tasks, {one.id for one in tasks}, Policy(IfExists.KEEP))
     there = len(done.there_already)
     return replace(report, added=len(done.added) - there, there_already=there, failures=done.failures)

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 from msgspec.structs import replace
 
-from duebell_editor.listing import listing
 from duebell_editor.listing.filters import QUEUED, Filter, check_choice
+from duebell_editor.listing.listing import list_tasks
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
 from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.task_queue import Queue
@@ -49,9 +49,8 @@ def check_verb(given: object) -> Verb:
 def select_found(queue: Queue, which: Filter) -> Selection:
     """The tasks that the filter finds, up to its limit."""
     found: dict[str, None] = {}  # each once: a task that is moved meanwhile can be on two pages
-    most_keys = None if which.prefix else listing.QUICKLY  # a group is read to its end rather
     while True:
-        page = listing.list_tasks(queue, which, most_keys=most_keys)
+        page = list_tasks(queue, which, to_the_end=bool(which.prefix))
         found |= dict.fromkeys(task.id for task in page.tasks)
         if len(found) >= which.limit or page.cursor is None:
             ids = tuple(found)

@@ -34,7 +34,7 @@ from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
 from duebell_editor.status.why import Why, explain
-from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
+from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.audit import Changes
 from duebell_shared.aws.intake_queue import DeadLetters
@@ -57,10 +57,9 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, OnHoliday, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
-from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name, check_progress
+from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
-from duebell_shared.tasks.history import Event
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark, Task
@@ -164,7 +163,6 @@ class Editor:
         latest_first: bool = False,
         limit: int = 100,
         cursor: str | None = None,
-        most_keys: int | None = None,
         **filters: Unpack[FilterFields],
     ) -> Page:
         """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
@@ -182,16 +180,13 @@ class Editor:
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
         cursor         the last page's, for the next
-        most_keys      read at most this many index entries, and a fifth as many tasks. A page may be short
-                       then; its cursor goes on from there. Only the last page can be empty
 
-        Tasks that ended within the last second may be missing: their index is eventually consistent.
-        Raises InvalidQuery.
+        After 5,000 index entries or 1,000 tasks the search for a page ends. The page may be short then; its
+        cursor goes on from there. Only the last page can be empty. Tasks that ended within the last second
+        may be missing: their index is eventually consistent. Raises InvalidQuery.
         """
         which = make_filter(latest_first=latest_first, limit=limit, cursor=cursor, **filters)
-        if most_keys is not None:
-            check_limit(most_keys, field="most_keys", most=None)
-        return list_tasks(self.queue, which, most_keys=most_keys)
+        return list_tasks(self.queue, which)
 
     def find(self, prefix: str, *, limit: int = 100, cursor: str | None = None) -> Page:
         """Find tasks whose ids start with this, of any status, in order of their ids: one read for each lane.
@@ -260,14 +255,6 @@ class Editor:
         TaskNotFound.
         """
         return explain(self._backend, self.get(id))
-
-    def history(self, id: str) -> tuple[Event, ...]:
-        """The events of a task, the latest at the end: its add, changes, attempts and occurrences.
-
-        Changes and earlier attempts are kept as far as they cost no write unit. One read. Raises
-        TaskNotFound.
-        """
-        return self.get(id).history
 
     def simulate(
         self,
@@ -463,18 +450,15 @@ class Editor:
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
         max_wait: timedelta | None = None,
-        progress: Callable[[int], None] = lambda _: None,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the first that is wrong. The report has
         the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
-        `if_exists` and `max_wait` are as in `add`, for all of them. `progress` is called with the number of
-        tasks done. Raises NotArmed, with the report as its `report`, when tasks are stored and the rule could
-        not be confirmed.
+        `if_exists` and `max_wait` are as in `add`, for all of them. Raises NotArmed, with the report as its
+        `report`, when tasks are stored and the rule could not be confirmed.
         """
         policy = Policy.of(if_exists, max_wait)
-        check_progress(progress)
         chosen: set[str] = set()
 
         def check(given: NewTask) -> Task:
@@ -486,9 +470,9 @@ class Editor:
         every = check_all(tasks, check)
         members = [task for task in every if task.batch is not None]
         if not members:
-            return self._adder.add_many(every, chosen, policy, progress)
+            return self._adder.add_many(every, chosen, policy)
         others = [task for task in every if task.batch is None]
-        report = self._adder.add_many(others, chosen, policy, progress)
+        report = self._adder.add_many(others, chosen, policy)
         return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
 
     def backfill(
@@ -647,38 +631,28 @@ class Editor:
         """
         return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
-    def transaction(self, *, grace: timedelta = GRACE) -> Transaction:
-        """A transaction over tables of your own and the queue, for a `with` statement: see Transaction.
-
-        grace  how long the commit may take before its tasks are dropped, 10 seconds to an hour
-
-        Raises InvalidTask.
-        """
-        check_grace(grace)
+    def transaction(self) -> Transaction:
+        """A transaction over tables of your own and the queue, for a `with` statement: see Transaction."""
         return Transaction(
             self._backend,
             self._check,
-            lambda task: self._reserve(task, grace, is_generated=False),
+            lambda task: self._reserve(task, is_generated=False),
             {Verb.CANCEL: self.cancel_item, Verb.MOVE: self.move_item, Verb.UPDATE: self.update_item},
         )
 
-    def reserve(self, action: str, *, grace: timedelta = GRACE, **fields: Unpack[TaskFields]) -> Reservation:
+    def reserve(self, action: str, **fields: Unpack[TaskFields]) -> Reservation:
         """Store a task that is run only if a transaction of your own confirms it. Returns its reservation.
 
         Put the reservation's `confirm` among the `TransactItems` of your client, or give it to pynamodb's
         `TransactWrite`. The task is added if and only if that transaction is committed. `transaction()` does
-        both.
+        both. The arguments are those of `add`, but for `if_exists`, `max_wait` and `rev`.
 
-        action, fields  those of `add`, but for `if_exists`, `max_wait` and `rev`
-        grace           how long the transaction has time, 10 seconds to an hour
-
-        A task that is not confirmed in time is deleted, and the transaction then fails. An id that is
-        reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
+        The transaction has two minutes. After that the task is deleted, and the transaction fails. An id that
+        is reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, QueueFull, NotArmed.
         """
         given = fields_of(NewTask, {"action": action, **fields})
-        task, is_generated = self._check(given), given.get("id") is None
-        reserved = self._reserve(task, check_grace(grace), is_generated=is_generated)
+        reserved = self._reserve(self._check(given), is_generated=given.get("id") is None)
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
@@ -757,33 +731,29 @@ class Editor:
         syncer = Syncer(self._backend, self.queue, self._adder, self._rule, self._change, self.changed_by)
         return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
-    def relane(self, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> "Relaned":
+    def relane(self, lanes: int) -> "Relaned":
         """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
 
         No task starts until the running actions have ended and all tasks are moved: for seconds to minutes.
-        `progress` is called with lines to show. Repeat an interrupted relane with the same number.
+        Repeat an interrupted relane with the same number.
         Raises InvalidSettings for fewer lanes than there are, or too many. Raises TaskConflict while another
         process does this, or if a run does not leave. Raises AwsError, NotArmed and NotDeployed.
         """
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 
-        check_progress(progress)
-        done = relane(self._backend, lanes, progress=progress)
+        done = relane(self._backend, lanes)
         self._backend.audit.note("relane", self.changed_by, detail=f"{done.lanes} lanes")
         return done
 
-    def import_tasks(
-        self, lines: Iterable[bytes | str], *, progress: Callable[[int], None] = lambda _: None
-    ) -> ImportReport:
+    def import_tasks(self, lines: Iterable[bytes | str]) -> ImportReport:
         """Add the tasks of an export as they were; a task whose id exists already is left out.
 
         A task that was running becomes scheduled, and the interrupted attempt does not count. Each line is
-        checked as by `add`. `progress` is called now and then with the number of tasks done. An interrupted
-        import is repeated from the beginning. Raises InvalidTask with the line and the field that are wrong;
-        the tasks before this line are stored, and the rule rings for them. Raises NotArmed.
+        checked as by `add`. An interrupted import is repeated from the beginning. Raises InvalidTask with the
+        line and the field that are wrong; the tasks before this line are stored, and the rule rings for them.
+        Raises NotArmed.
         """
-        check_progress(progress)
-        return self._adder.import_lines(lines, progress)
+        return self._adder.import_lines(lines)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
@@ -910,11 +880,11 @@ class Editor:
 
         return msgspec.structs.replace(task, traceparent=current_traceparent())
 
-    def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
+    def _reserve(self, task: Task, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         if task.batch is not None:
             raise InvalidTask("batch", "cannot be combined with a reservation: add the task itself")
-        reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
+        reserved = task.reserved(uuid4().hex, until=self._clock() + GRACE)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 
     def _cancelled(self, task: Task) -> Task:

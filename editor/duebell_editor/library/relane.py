@@ -18,7 +18,7 @@ import heapq
 import itertools
 import logging
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
 import msgspec
@@ -67,7 +67,7 @@ class Relaned(msgspec.Struct, frozen=True, kw_only=True):
     left: tuple[str, ...] = ()
 
 
-def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = lambda _: None) -> Relaned:
+def relane(backend: Backend, lanes: int) -> Relaned:
     """Do what `Editor.relane` does."""
     record = backend.armer.read()
     before = len(record.lanes)
@@ -75,7 +75,7 @@ def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = la
         raise InvalidSettings("lanes", f"must be {before}, as many as there are, to {MAX_LANES}")
     if lanes == before and record.relaner is None:
         return Relaned(lanes=lanes)
-    relaner = _Relaner(backend, lanes, progress, is_repeated=record.relaner is not None)
+    relaner = _Relaner(backend, lanes, is_repeated=record.relaner is not None)
     relaner.mark()
     try:
         relaner.widen()
@@ -89,15 +89,12 @@ def relane(backend: Backend, lanes: int, *, progress: Callable[[str], None] = la
 class _Relaner:
     """One relane and its state."""
 
-    def __init__(
-        self, backend: Backend, lanes: int, progress: Callable[[str], None], *, is_repeated: bool
-    ) -> None:
+    def __init__(self, backend: Backend, lanes: int, *, is_repeated: bool) -> None:
         self._backend = backend
         self._store = backend.store
         self._armer = backend.armer
         self._clock = backend.clock
         self._lanes = lanes
-        self._progress = progress
         self._me = uuid.uuid4().hex
         self._until = self._clock()
         self._is_begun = is_repeated
@@ -139,7 +136,6 @@ class _Relaner:
                 break
             if self._clock() > give_up:
                 raise TaskConflict(f"run {min(runs)} still holds lanes: wait until it is over, and try again")
-            self._progress(f"waiting for runs to leave: {len(runs)}")
             self._backend.sleep(_LOOK_AGAIN)
         self._is_begun = True
         self._armer.ensure(record)
@@ -214,7 +210,6 @@ class _Relaner:
                     if outcome is False and not self._is_settled(key):
                         errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
             self._renew(some)
-            self._progress(f"{self._moved:,} tasks moved")
 
     def _misplaced(self) -> Iterator[QueueKey]:
         """The keys of tasks that wait, run or are paused in another lane than that of their id."""

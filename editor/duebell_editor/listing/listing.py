@@ -7,7 +7,6 @@ The way that comes to an end first makes the page.
 
 import heapq
 import itertools
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
@@ -32,11 +31,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-#: `most_keys` for an answer within seconds, however much is stored.
-QUICKLY = 5_000
-
-#: Keys per task: with `most_keys`, only a fifth as many tasks are read in full.
-_KEYS_PER_TASK = 5
+#: Keys and tasks that the search for a page reads at most: it answers within seconds, however much is stored.
+_MOST_KEYS, _MOST_TASKS = 5_000, 1_000
 
 #: Keys that cost as much to read as a small task of a group.
 _KEYS_PER_MEMBER = 4
@@ -110,12 +106,12 @@ class Group:
         return here < start if which.latest_first else here > start
 
 
-def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> Page:
-    """The page of tasks that the filter asks for: full, unless it is the last.
+def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page:
+    """The page of tasks that the filter asks for.
 
-    `most_keys` limits the search for rare tasks in a long index. The page may then hold fewer tasks than were
-    asked for, and its cursor goes on where the search stopped. The search for the first task goes on to the
-    end: an empty page is the last.
+    A search for rare tasks in a long index ends early. The page then holds fewer tasks than were asked for,
+    and its cursor goes on from there. The search for the first task goes on to the end: an empty page is the
+    last. `to_the_end`: the page is full, unless it is the last.
 
     Within a page, tasks of the same moment are ordered by id. Between pages, the two ways to read a group
     order them differently. So all pages of a group are read by the way that made the first one.
@@ -132,7 +128,6 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
     found: list[tuple[Key, Task]] = []
     seen = read = 0
     cursor: Key | None = None
-    limit = most_keys or sys.maxsize
     while batch := list(itertools.islice(keys, BATCH if seen else min(which.limit + 1, BATCH))):
         named = [key for key in batch if key.id.startswith(which.prefix)]
         found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(key, task))
@@ -143,7 +138,7 @@ def list_tasks(queue: Queue, which: Filter, *, most_keys: int | None = None) -> 
         if group and seen >= group.read * _KEYS_PER_MEMBER and group.read_on():
             return _page_of(group, which)
         # An empty page would look like the end.
-        if found and (seen >= limit or read >= limit // _KEYS_PER_TASK):
+        if found and not to_the_end and (seen >= _MOST_KEYS or read >= _MOST_TASKS):
             cursor = batch[-1] if next(keys, None) else None
             break
     return _page(found, which, cursor=None if cursor is None else Position.of(cursor))

@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.deliveries.kinds import KINDS, NEEDED
-from duebell_shared.quoting import quoted
 
-#: The fields of deliveries as they are given, by their names; None takes one away.
-Given = Mapping[str, Mapping[str, Any] | None]
+#: The fields of deliveries as they are given, by their names.
+Deliveries = Mapping[str, Mapping[str, Any]]
 
 #: The parameter with the deliveries that are declared without code.
 DELIVERIES = "Deliveries"
@@ -28,22 +26,8 @@ CONDITIONS = {
 }
 
 
-def merged(before: str, given: Given) -> str:
-    """The parameter `Deliveries` after these changes of what was deployed before.
-
-    Raises InvalidDeployment if a delivery cannot be right, or one is taken away that is not there.
-    """
-    deliveries: dict[str, Any] = json.loads(before or "{}")
-    for name, fields in given.items():
-        if fields is not None:
-            deliveries[name] = dict(fields)
-        elif deliveries.pop(name, None) is None:
-            known = ", ".join(sorted(deliveries)) or "none"
-            raise InvalidDeployment(
-                "no_deliver",
-                f"{quoted(name)} is none of the deliveries that deployments were given: {known}. A delivery "
-                f"that code declares is removed in the code",
-            )
+def as_parameter(deliveries: Deliveries) -> str:
+    """The parameter `Deliveries`. Raises InvalidSettings if one cannot be right."""
     text = json.dumps(deliveries, sort_keys=True, separators=(",", ":"))
     deliveries_in(text, where="deliver")
     return text

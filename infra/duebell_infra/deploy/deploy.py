@@ -23,7 +23,7 @@ from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
 from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
-from .deliveries import DELIVERIES, LISTS, Given, merged, permitted
+from .deliveries import DELIVERIES, LISTS, Deliveries, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
     INTAKE_VISIBILITY,
@@ -67,8 +67,7 @@ class Deployment:
 
     name          names the stack, the table, the bell and the worker; 3 to 30 letters, digits and hyphens
     actions       `module:attribute` of the Worker to bundle; "": no code of yours, deliveries only
-    deliver       deliveries to add or replace, by name, with the fields of `worker.deliver`; None takes one
-                  away
+    deliver       all deliveries that need no code, by name, with the fields of `worker.deliver`
     requirements  a requirements file with what the actions need
     folder        where the actions are looked for first; None: the current folder
     bucket        where the bundle is uploaded to; None: a bucket of duebell's own
@@ -81,7 +80,7 @@ class Deployment:
 
     name: str = "duebell"
     actions: str | None = None
-    deliver: Given = field(default_factory=dict)
+    deliver: Deliveries | None = None
     requirements: Path | None = None
     folder: Path | None = None
     bucket: str | None = None
@@ -206,7 +205,9 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
     given.pop(VERSION_KEY, None)
-    given[DELIVERIES] = merged(before.get(DELIVERIES, ""), deployment.deliver)
+    given[DELIVERIES] = before.get(DELIVERIES) or "{}"
+    if deployment.deliver is not None:
+        given[DELIVERIES] = as_parameter(deployment.deliver)
     given |= intake_visibility(given)
     return given
 

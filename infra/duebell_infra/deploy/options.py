@@ -1,7 +1,6 @@
 """The options that commands about the stack share, and how their values are read."""
 
 import json
-import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +10,7 @@ import typer
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.quoting import quoted
 
-from .deliveries import Given
+from .deliveries import Deliveries
 
 ACTIONS = typer.Option(
     metavar="MODULE:ATTRIBUTE",
@@ -44,35 +43,29 @@ Deliver = Annotated[
     list[str] | None,
     typer.Option(
         "--deliver",
-        metavar="'NAME=TARGET [FIELD=VALUE …]'",
-        help="An action that is a delivery, to an ARN or an https URL; @FILE: those in a JSON file.",
+        metavar="NAME=TARGET",
+        help="An action that is a delivery, to an ARN or an https URL; @FILE: those in a JSON file. "
+        "Give all, if any; none: no more deliveries. [as before]",
     ),
 ]
-NoDeliver = Annotated[
-    list[str] | None,
-    typer.Option("--no-deliver", metavar="NAME", help="Remove a delivery that was given before."),
-]
-
-#: The value of --actions for a worker without code of the user's.
+#: The value of --actions for a worker without code of the user's, and of --deliver for no deliveries.
 _NONE = "none"
 
 
-def deliveries_given(deliver: Iterable[str] | None, no_deliver: Iterable[str] | None) -> Given:
-    """The deliveries that the options give, and None for each that is taken away.
+def deliveries_given(deliver: Iterable[str] | None) -> Deliveries | None:
+    """The deliveries that the options give; None: those that were deployed before.
 
-    Raises BadParameter, a usage error.
+    Raises BadParameter, a usage error, and InvalidSettings.
     """
-    given: dict[str, Mapping[str, Any] | None] = {}
-    for text in deliver or ():
+    texts = list(deliver or ())
+    if not texts:
+        return None
+    given: dict[str, Mapping[str, Any]] = {}
+    for text in texts if texts != [_NONE] else ():
         several = _in_file(Path(text[1:])) if text.startswith("@") else _one(text)
-        for name, fields in several.items():
-            if name in given:
-                raise typer.BadParameter(f"--deliver {name} is given twice")
-            given[name] = fields
-    for name in no_deliver or ():
-        if name in given:
-            raise typer.BadParameter(f"--deliver {name} and --no-deliver {name}: give one of them")
-        given[name] = None
+        if twice := sorted(several.keys() & given.keys()):
+            raise typer.BadParameter(f"--deliver {twice[0]} is given twice")
+        given |= several
     return given
 
 
@@ -82,24 +75,10 @@ def without_none(actions: str | None) -> str | None:
 
 
 def _one(text: str) -> dict[str, Mapping[str, Any]]:
-    """The delivery of `NAME=TARGET FIELD=VALUE`, separated as a shell does: no ARN or URL has a space."""
-    try:
-        first, *rest = shlex.split(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"--deliver {quoted(text)}: {error}") from None
-    name, equals, to = first.partition("=")
+    name, equals, to = text.partition("=")
     if not name or not equals or not to:
         raise typer.BadParameter(f"--deliver {quoted(text)} is not NAME=TARGET, such as remind=arn:aws:sqs:…")
-    fields: dict[str, Any] = {"to": to}
-    for part in rest:
-        field, equals, value = part.partition("=")
-        field = field.replace("-", "_")
-        if not field or not equals or field in fields:
-            raise typer.BadParameter(
-                f"--deliver {name}: {quoted(part)} is not FIELD=VALUE, each field once, such as form=envelope"
-            )
-        fields[field] = int(value) if value.isdecimal() and field == "attempts" else value
-    return {name: fields}
+    return {name: {"to": to}}
 
 
 def _in_file(file: Path) -> dict[str, Mapping[str, Any]]:

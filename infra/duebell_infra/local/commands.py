@@ -10,7 +10,7 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import examples
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
-from duebell_infra.deploy.options import ACTIONS, Deliver, NoDeliver, Requirements, deliveries_given
+from duebell_infra.deploy.options import ACTIONS, Deliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning
 from duebell_shared.settings import Precision
 
@@ -37,7 +37,6 @@ def local(
     ] = 8125,
     actions: Annotated[str | None, ACTIONS] = None,
     deliver: Deliver = None,
-    no_deliver: NoDeliver = None,
     intake: Annotated[
         bool | None,
         typer.Option("--intake/--no-intake", help="With an intake queue. [no, or as before]"),
@@ -62,7 +61,7 @@ def local(
     from .service import serve, start  # noqa: PLC0415
 
     state = state or STATE
-    given_deliveries = deliveries_given(deliver, no_deliver)
+    given_deliveries = deliveries_given(deliver)
     try:
         if detach:
             arguments = [one for one in sys.argv[1:] if one not in {"--detach", "-d"}]

@@ -21,7 +21,7 @@ from pathlib import Path
 from duebell_editor.cli.account import caller
 from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.editor import Editor
-from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.deliveries import Deliveries
 from duebell_infra.deploy.options import without_none
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
@@ -60,7 +60,7 @@ def serve(
     port: int,
     editor_port: int,
     actions: str | None,
-    deliver: Given,
+    deliver: Deliveries | None,
     intake: bool | None,
     requirements: Path | None,
     precision: Precision,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -12,7 +11,7 @@ import boto3
 from duebell_editor.library.editor import Editor
 from duebell_infra.bundle.sources import actions_files
 from duebell_infra.bundle.target import Place
-from duebell_infra.deploy.deliveries import Given
+from duebell_infra.deploy.deliveries import Deliveries
 from duebell_infra.deploy.deploy import Deployment, deploy
 from duebell_infra.deploy.parameters import environment_of
 from duebell_infra.errors import BundleFailed, EmbeddedStackFailed
@@ -26,8 +25,8 @@ from .state import StateFolder
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-#: Metrics would only fill the worker's log here; the label tells the page from one on AWS.
-_USUAL = {"Metrics": "off", "Alarms": "no", "Label": "local"}
+#: Metrics would only fill the worker's log here; the colour tells the page from one on AWS.
+_USUAL = {"Metrics": "off", "Alarms": "no", "Color": "gray"}
 
 
 class EmbeddedStack:
@@ -36,7 +35,7 @@ class EmbeddedStack:
     state         the folder; tasks in it are there again, and run, with the next start
     port          where it listens, on 127.0.0.1 only; None takes a free one
     actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
-    deliver       deliveries to add or replace, by name, as in Deployment; those of earlier starts stay
+    deliver       all deliveries that need no code, as in Deployment; None: those of the earlier start
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
     parameters    more parameters of the template, such as Lanes
@@ -55,7 +54,7 @@ class EmbeddedStack:
         *,
         port: int | None = None,
         actions: str | None = None,
-        deliver: Given | None = None,
+        deliver: Deliveries | None = None,
         folder: Path | None = None,
         requirements: Path | None = None,
         parameters: Mapping[str, str] | None = None,
@@ -67,7 +66,7 @@ class EmbeddedStack:
         self._ministack = MiniStack(self._state, port or free_port())
         self._deployment = Deployment(
             actions=actions or "",
-            deliver=deliver or {},
+            deliver=deliver,
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
@@ -108,7 +107,6 @@ class EmbeddedStack:
             self._ministack.start()
             undo.callback(self._ministack.stop)
             self.settings = deploy(self.session, self._deployment, say=self._say, synced=self._synced)
-            self._deployment = replace(self._deployment, deliver={})  # what was given stays
             self._ring_if_missed()
             self._exit = undo.pop_all()
         return self

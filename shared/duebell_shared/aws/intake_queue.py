@@ -135,21 +135,13 @@ class IntakeQueue:
                 _LOG.warning("a message comes again after the visibility timeout only: %s", failed)
 
     def bury(self, letters: Sequence[DeadLetter], *, region: str, account: str) -> list[bool]:
-        """Send these to the dead-letter queue; return for each whether SQS has taken it.
-
-        One that is too large with its attributes goes without them. Refusals by SQS are logged.
-        """
+        """Send these to the dead-letter queue. Returns for each whether SQS has taken it; logs refusals."""
         client = self._sqs.client(region)
         url = queue_url(client, account, self.name + DEAD_LETTERS)
         taken = [False] * len(letters)
         sizes = (len(one.body.encode()) + len(json.dumps(dict(one.attributes))) for one in letters)
         for places in in_calls(enumerate(sizes)):
             refused = _send(client, url, {place: letters[place] for place in places})
-            [first, *others] = places
-            why = refused.get(first)
-            if not others and letters[first].attributes and _is_too_large(why):
-                _LOG.warning("SQS refuses a dead letter with its reason, so it is sent without it: %s", why)
-                refused = _send(client, url, {first: DeadLetter(letters[first].body, {})})
             for place in places:
                 taken[place] = place not in refused
             for why in set(refused.values()):
@@ -193,14 +185,6 @@ def _send(client: Any, url: str, letters: Mapping[int, DeadLetter]) -> dict[int,
     refused = {int(one["Id"]): f"{one.get('Code')}: {one.get('Message')}" for one in answer.get("Failed", ())}
     sent = {int(one["Id"]) for one in answer.get("Successful", ())}
     return {place: refused.get(place, "no answer") for place in letters if place not in sent}
-
-
-def _is_too_large(why: str | None) -> bool:
-    """Tell whether SQS may have refused a message for its size: its own, or that of the call it was alone in.
-
-    Attributes count. https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-messages.html
-    """
-    return why is not None and ("BatchRequestTooLong" in why or "InvalidParameterValue" in why)
 
 
 def _entry(place: int, letter: DeadLetter) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from inspect import Parameter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -298,16 +297,6 @@ def ignored_field(
     if not isinstance(payload, dict | list):
         return None
     return _error(find_ignored(payloads.decode_or_text(payload_json), schema), action)
-
-
-def wrong_names(given: Mapping[str, object], parameters: Collection[Parameter]) -> Fault | None:
-    """The fault of arguments of which one is missing or unknown; None if each parameter has its own."""
-    schema = {
-        "required": [one.name for one in parameters if one.default is one.empty],
-        "properties": {one.name: True for one in parameters},
-        "additionalProperties": False,
-    }
-    return find_fault(given, schema)
 
 
 def _error(fault: Fault | None, action: str) -> InvalidTask | None:

@@ -109,11 +109,6 @@ def check_count(field: str, given: object, *, least: int, most: int) -> int:
     return given
 
 
-def check_progress(given: object) -> None:
-    if not callable(given):
-        raise InvalidTask("progress", f"must be a function, not {type(given).__name__}")
-
-
 # Values as JSON has them.
 
 

@@ -38,7 +38,6 @@ from duebell_editor.http.requests import (
 from duebell_editor.library.change_many import Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import task_fields
-from duebell_editor.listing import listing
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks import fields
@@ -163,7 +162,7 @@ def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> 
     Ended tasks are ordered by when they ended, paused ones by their due date. With `brief` the tasks have the
     short form. Give a cursor together with the filters that it came with.
     """
-    page = editor.list(**filters.given("brief"), most_keys=listing.QUICKLY)
+    page = editor.list(**filters.given("brief"))
     return Json(page_answer(page, brief=filters.brief))
 
 
@@ -251,7 +250,7 @@ def explain_task(id: Id, editor: VisitorsEditor) -> Json:
 @router.get(f"{_TASK}/history", summary="Tell what happened to a task", responses=answers("TaskHistory"))
 def tell_history(id: Id, editor: VisitorsEditor) -> Json:
     """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
-    return Json({"events": editor.history(id)})
+    return Json({"events": editor.get(id).history})
 
 
 @router.get(_TASK, summary="Read a task", responses=answers("Task", CHANGED))

@@ -58,8 +58,8 @@ Import = Annotated[
 ]
 
 _VERIFY = """\
-In a pipe it prints a line for each check, with tabs between the result, the check, the finding and the
-repair. --json prints a document to a line, with the answer of AWS.
+It prints the result of each check, and what to do. --json prints a document to a line, with the answers of
+AWS.
 
 The exit status is 6 if a check failed, 5 if a permission for one is missing.
 """

@@ -66,11 +66,11 @@ def test_its_time_is_to_come(editor: Editor) -> None:
     why = editor.why("one")
     assert (why.cause, why.what) == (WaitCause.NOT_DUE, "it is not due yet: 2026-11-21T13:00:00.000Z")
     assert (why.starts_by, why.is_late, why.way_out) == (task.starts_by, False, "")
-    # And with a spread, that is told
+    # And with a spread, the delay is told
     spread = editor.add("act", due=DUE, id="two", spread=HOUR)
     assert spread.queued
     put_off = (spread.queued - DUE).total_seconds()
-    assert editor.why("two").what.endswith(f"{put_off:,.1f} s after its due date, by its spread")
+    assert editor.why("two").what.endswith(f"{put_off:,.1f} s after its due date")
 
 
 def test_it_is_due_and_the_rule_rings(editor: Editor, scheduler: Scheduler) -> None:

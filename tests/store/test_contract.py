@@ -74,7 +74,6 @@ def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
         finished_at=LATER,
         run="run",
         lateness_ms=12,
-        snoozes=4,
         failure=Failure(type="E", message="ü", traceback="…"),
         failures=(
             FailedAttempt(due=LATER, attempt=2, type="WorkerDied", message=""),

@@ -54,8 +54,8 @@ _LONG_AGO = timedelta(minutes=5)
 def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> None:
     """Print a task after a change: its due date here, and in `zone` or its schedule's zone; or as JSON."""
     now, out = context.now(), context.out
-    is_untried = task.status is Status.SCHEDULED and not task.attempt and not task.snoozes
-    if is_untried and task.due < now - _LONG_AGO:
+    is_at_once = not task.attempt and task.queued is not None and task.queued <= now
+    if is_at_once and task.due < now - _LONG_AGO:
         ago = relative(task.due, now)
         out.warn(f"{task.id}: its due date, {local(task.due)}, was {ago}: it runs at once")
     if out.as_json:

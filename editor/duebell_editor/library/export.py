@@ -175,7 +175,7 @@ def _as_it_goes_on(task: Task) -> Task:
         occurrences=bounded_occurrences(task.occurrences),
         events=bounded_events(task.events),
         follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
-        result_json=task.result_json if task.result_fits else None,
+        result_json=None if task.failure else task.result_json,
         result_error=in_a_line(task.result_error) if task.result_error else None,
     )
     if task.status is Status.RUNNING:

@@ -6,7 +6,6 @@ are its own, and the arming record is changed by the ordinary protocol only.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -16,11 +15,9 @@ import boto3
 import msgspec
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from rich.table import Table
-from rich.text import Text
 
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.output import console, plain
+from duebell_editor.cli.output import plain
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
@@ -48,7 +45,6 @@ CHECKS = (
     Check("read", queue.read),
     Check("index", queue.index),
     Check("history", queue.history),
-    Check("expiry", queue.expiry),
     *_writes("claim"),
     *_writes("change"),
     *_writes("delete"),
@@ -62,8 +58,6 @@ CHECKS = (
     Check("probe", account.probe, account.LOG, waits=True),
     Check("nothing-left", account.nothing_left),
 )
-
-_STYLES = {Result.OK: "green", Result.SLOWER: "yellow", Result.FAILED: "red", Result.SKIPPED: "dim"}
 
 
 def verify(
@@ -98,35 +92,22 @@ def verify(
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
-    """Say each finding as it comes, then how many there were of each result; the exit status."""
-    results = Counter[Result]()
-    is_any_lacking = False
+    """Say each finding as it comes; the exit status."""
+    status = Exit.DONE
     for finding in findings:
-        results[finding.result] += 1
-        is_any_lacking |= bool(finding.lacks)
+        if finding.result is Result.FAILED:
+            status = Exit.WRONG
+        elif finding.lacks and status is Exit.DONE:
+            status = Exit.AWS
         if as_json:
             typer.echo(json.dumps(msgspec.to_builtins(finding)))
         else:
             _show(finding)
-    if not as_json and console().is_terminal:
-        counts = [f"{results[result]} {result}" for result in Result if results[result]]
-        console().print(Text(", ".join(counts)))
-    if results[Result.FAILED]:
-        return Exit.WRONG
-    return Exit.AWS if is_any_lacking else Exit.DONE
+    return status
 
 
 def _show(finding: Finding) -> None:
-    out = console()
-    found, way_out = (" ".join(text.split()) for text in (finding.found, finding.way_out or ""))
-    if not out.is_terminal:
-        typer.echo("\t".join((finding.result, finding.check, found, way_out)))
-        return
-    row = Table.grid(padding=(0, 2))
-    for width in (max(map(len, Result)), max(len(check.name) for check in CHECKS)):
-        row.add_column(width=width, no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(Text(finding.result, style=_STYLES[finding.result]), finding.check, Text(plain(found)))
-    if way_out:
-        row.add_row("", "", Text(f"to do: {plain(way_out)}"))
-    out.print(row)
+    """Print a line for people; what is to be done is on a second one."""
+    typer.echo(f"{finding.result:<11}  {finding.check:<21}  {plain(' '.join(finding.found.split()))}")
+    if finding.way_out:
+        typer.echo(f"{'':<36}to do: {plain(finding.way_out)}")

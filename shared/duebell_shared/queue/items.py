@@ -62,7 +62,7 @@ _NOT_OURS = (
 
 #: Types of values that are stored even if they are 0 or empty; and the fields that are not.
 _ALWAYS = {int, str}
-_UNLESS_0 = {"priority", "snoozes"}
+_UNLESS_0 = {"priority"}
 
 #: The fields that every item has.
 _REQUIRED = ("id", "lane", "action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -289,7 +289,6 @@ _WRITTEN_BY_RUNS = (
     "result",
     "result_error",
     "run",
-    "snoozes",
     "started_at",
 )
 

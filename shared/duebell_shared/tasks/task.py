@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
@@ -67,8 +66,8 @@ _RESULTS = {
 _MOST_ERROR = 300
 
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
-#: full. With a payload of up to `_LEAVES_ROOM` characters, it has room for both.
-MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
+#: full.
+MAX_RESULT = 4 * 1024
 
 #: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
 #: each of three things: the setting of the rule, the next whole minute, and the ring in it. The Lambda takes
@@ -118,7 +117,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     attempt      the number of attempts that runs have claimed
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
-    snoozes      the number of times that Snooze has put this occurrence off; such attempts do not count
     limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
@@ -131,7 +129,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
     result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
-                 results and it is done. A recurring task has that of the occurrence that ended last
+                 results and it is done. A recurring task has that of its last occurrence, until an attempt of
+                 the next one fails
     result_error  why the result was not kept: it has no form in JSON, or is too large
     expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
                  nothing has confirmed by then
@@ -179,7 +178,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms: Milliseconds | None = None
     lateness: Lateness | None = None
     begun: Count | None = None
-    snoozes: Count = 0
     limited_since: Instant | None = None
     failure: Failure | None = None
     failures: tuple[FailedAttempt, ...] = ()
@@ -222,14 +220,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def result(self) -> Any:
         """The result of its action, as JSON's own types; None if that was None, or is not kept."""
         return None if self.result_json is None else payloads.decode_or_text(self.result_json)
-
-    @property
-    def result_fits(self) -> bool:
-        """Tell whether there is room for its result in its item."""
-        if self.result_json is None:
-            return True
-        has_room = self.failure is None or len(self.payload_json) <= _LEAVES_ROOM
-        return has_room and len(self.result_json.encode()) <= MAX_RESULT
 
     @property
     def starts_by(self) -> datetime | None:
@@ -373,9 +363,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
         recurrence = self._with_origin(Origin.RESCHEDULED)
-        moved = self._changed(
-            due=due, attempt=0, snoozes=0, failure=None, failures=others, recurrence=recurrence
-        )
+        moved = self._changed(due=due, attempt=0, failure=None, failures=others, recurrence=recurrence)
         if self.status is Status.PAUSED:
             return moved
         return moved._requeued(max(self._delayed(due), to_utc(now)))
@@ -394,9 +382,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return changed._spread_over(now) if "spread" in changes else changed
 
     def _spread_over(self, now: datetime) -> Self:
-        if self.queued is None or self.attempt or self.snoozes:
+        if self.queued is None or self.attempt:
             return self
         if self.recurrence is None:
+            if self.started_at is not None:  # it may be snoozed
+                return self
             return replace(self, queued=max(self._delayed(self.due), to_utc(now)), limited_since=None)
         is_of_schedule = self.recurrence.origin is Origin.SCHEDULE
         return replace(self._requeued(self.queued) if is_of_schedule else self, limited_since=None)
@@ -411,21 +401,18 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.on_failed or self.then:
             check_id(self.id)
 
-    def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
-        """With another schedule, or other rules for it, from now on.
+    def rescheduled(self, recurrence: Recurrence) -> Self:
+        """With another schedule, or other rules for it, from now on: see `Recurrence.instead_of`.
 
         An occurrence of the old schedule that was not tried yet gives way to the first of the new one, unless
         the new one has it too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
-        So does the retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
-        recurrence = recurrence.instead_of(self.recurrence, self.due, now)
-        is_retry = self.recurrence is None and (self.attempt > 0 or self.snoozes > 0)
-        if is_retry or (self.recurrence and self.recurrence.origin is not Origin.SCHEDULE):
+        if self.recurrence and self.recurrence.origin is not Origin.SCHEDULE:
             recurrence = recurrence.with_pending(
                 self._as_pending(self.limited_since or self.queued or self._delayed(self.due))
             )
-        seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
+        seated = self._changed(recurrence=recurrence)._at_next()
         if seated is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
@@ -641,9 +628,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failures=self._failures_with(failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
             events=(*self.events, *self._attempt("retried", to_utc(now), failure)),
+            result_json=None,
         )
-        if not changed.result_fits:
-            changed = replace(changed, result_json=None)
         return changed._requeued(to_utc(at))
 
     def snoozed(self, until: datetime, payload_json: str | None = None, *, now: datetime) -> Self:
@@ -655,7 +641,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(until),
             attempt=self.attempt - 1,
-            snoozes=self.snoozes + 1,
             payload_json=self.payload_json if payload_json is None else payload_json,
             recurrence=self._with_origin(Origin.RESCHEDULED),
             events=(*self.events, *self._attempt("snoozed", to_utc(now), None)),
@@ -702,7 +687,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             due=one.due,
             queued=one.queued,
             attempt=one.attempt,
-            snoozes=one.snoozes or 0,
             recurrence=recurrence,
         )
 
@@ -725,7 +709,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             attempt=self.attempt,
             origin=origin,
             missed=self.missed_runs,
-            snoozes=self.snoozes or UNSET,
         )
 
     def _with_origin(self, origin: Origin) -> Recurrence | None:
@@ -745,7 +728,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(queued),
             attempt=0,
-            snoozes=0,
             failure=None,
             failures=(),
             result_json=None,

@@ -52,8 +52,8 @@ class Abort(Exception):
 class Snooze(Exception):
     """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
 
-    The failures so far stay. `task.snoozes` counts the snoozes, so that an action can give up waiting. A
-    recurring task puts off only this occurrence.
+    The failures so far stay. A recurring task puts off only this occurrence. An action that gives up after
+    some snoozes counts them in the payload.
     """
 
     def __init__(self, after: timedelta | float, payload: object = None) -> None:

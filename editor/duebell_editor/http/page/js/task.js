@@ -275,7 +275,6 @@ function details(task) {
       task.started_at && pair("Last started", time(task.started_at)),
       task.finished_at && pair("Finished", time(task.finished_at)),
       pair("Attempts", String(task.attempt)),
-      task.snoozes > 0 && pair("Snoozed", task.snoozes === 1 ? "once" : `${task.snoozes} times`),
       task.lateness_ms !== null && pair("Started late by", lateness(task.lateness_ms)),
       task.run && pair("Run", h("code", {}, task.run)),
       task.expires_at && pair("History is kept until", time(task.expires_at)),

@@ -182,11 +182,8 @@ def test_printed_commands_reach_the_scheduler_that_was_named(duebell: Duebell) -
 
 
 @pytest.mark.usefixtures("failed")
-def test_a_question_names_the_scheduler_the_action_and_the_error(
-    duebell: Duebell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DUEBELL_LABEL", "production")
+def test_a_question_names_the_scheduler_the_action_and_the_error(duebell: Duebell) -> None:
     err = duebell("retry", "--status", "failed", "--action", "charge it", "--error", "TimeoutError").err
-    assert "duebell (production): 2 tasks (" in err
+    assert "duebell: 2 tasks (" in err
     for part in ("status failed", "action charge it", "error TimeoutError", "would be set to be retried"):
         assert part in err

@@ -82,7 +82,6 @@ def _read_once(
         rule=backend.rule.name,
         bell=backend.rule.kind,
         name=settings.name or settings.table,
-        label=settings.label,
         color=settings.color,
         tzdata=TZDATA_VERSION,
         tonight_ends=next_morning(backend.clock(), zone),

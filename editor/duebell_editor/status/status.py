@@ -128,7 +128,7 @@ def _with_queue(
     ).with_problems(
         *_queue_problems(record, queue, now),
         *_lane_problems(record, now),
-        *_owing_problems(record, queue.owing, now),
+        *_owing_problems(queue.owing, now),
     )
     try:
         return _with_failures(status, backend)
@@ -378,34 +378,23 @@ def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> 
         )
 
 
-def _owing_problems(record: ArmingRecord, owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
-    """The follow-ups that are owed although a try failed, or for long while no run is at work in the lane."""
-
-    def ended_at(task: Task) -> datetime:
-        return task.owes.at if task.owes else now
-
-    def is_left(task: Task) -> bool:
-        is_free = task.lane >= len(record.lanes) or record.lanes[task.lane].is_free(now)
-        return ended_at(task) < now - STARTS_WITHIN and (task.follow_up_error is not None or is_free)
-
-    late = sorted(filter(is_left, owing), key=ended_at)
+def _owing_problems(owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
+    """The follow-ups that are owed for longer than it takes until a run tries again."""
+    late = sorted(
+        (task.owes.at, task.id) for task in owing if task.owes and task.owes.at < now - STARTS_WITHIN
+    )
     if not late:
         return
-    first, why = late[0], next((task.follow_up_error for task in late if task.follow_up_error), None)
-    since = f"since {render(ended_at(first))}"
-    what = (
-        f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(first.id)} as the first {since}"
-        if late[1:]
-        else f"the task {quoted(first.id)} has ended and owes its follow-up {since}"
-    )
+    at, id = late[0]
+    since = f"since {render(at)}"
     yield Problem(
         kind=ProblemKind.OWING,
-        what=f"{what}; {f'the last try failed: {why}' if why else 'no run has tried to add it since'}",
-        way_out="runs try again each minute or two, and nothing is lost; remove the cause of the error"
-        if why
-        else f"the next run adds it: {_DOCTOR}",
-        at=ended_at(first),
-        mendable=why is None,
+        what=f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(id)} as the first {since}"
+        if late[1:]
+        else f"the task {quoted(id)} has ended and owes its follow-up {since}",
+        way_out=f"each run tries again, and its log line `follow_up_not_added` says why it fails; {_DOCTOR}",
+        at=at,
+        mendable=True,
     )
 
 

@@ -247,7 +247,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(in_template("maxReceiveCount"))], "intake: After a {:w} times, about a day"),
     ([N(round(5 * cost.MONTH / (20 * SECOND), -4))], "intake: about {} a month: Lambda reads"),
     ([N(in_template("MessageRetentionPeriod") / 86_400)], "intake: for {} days, with message attributes"),
-    ([N(queue_counts.MOST_READ)], "http: with {} tasks or more in a lane"),
+    ([N(store.LARGEST_PAGE)], "http: With {} tasks or more in a lane"),
     ([N(access._TOKEN_LENGTH)], "http: token of {} characters or more"),
     ([N(change_many.MAX_MANY)], "http: takes up to {} tasks in a list"),
     (

@@ -317,7 +317,7 @@ class Editor:
     ) -> tuple[Bucket, ...]:
         """Count what is to run, in `count` buckets; the first is the step that `start` is in.
 
-        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
+        step      minute, hour or day; days are those of the time zone, an IANA name
         count     the number of buckets, 1 to 100
 
         A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were

@@ -24,10 +24,7 @@ class UnknownAction(UserWarning):
 
 
 class DoubtfulPayload(UserWarning):
-    """A payload does not fit its action's schema, has a field that its type leaves out, or changes as JSON.
-
-    If it does not fit, the task will fail, unless the type converts it.
-    """
+    """A payload does not fit its action's schema: the task fails, unless the type converts it."""
 
 
 def warn_user(error: InvalidTask, category: type[UserWarning]) -> None:

@@ -164,7 +164,7 @@ def test_nothing_is_cut_off_on_a_narrow_terminal(
     # Then no line is longer, and all of it is there, by names that say what it is
     assert max(map(len, shown.splitlines())) <= 60
     _, _, failures = " ".join(shown.split()).partition(" failures ")
-    assert "attempt: 1; started at: 2026-11-21 13:00:00 UTC; " in failures
+    assert "at 2026-11-21 13:00:00 UTC what: attempt 1 failed; " in failures
     assert failures.endswith("gone [red]")
     assert re.search("deleted +2026-", shown)
     assert "what: attempt 1 failed; error: ValueError: " in " ".join(history.split())

@@ -144,7 +144,7 @@ def test_the_attempt_that_was_running_is_given_back(scheduler: Scheduler, starte
 def test_of_a_longer_past_as_much_is_kept_as_a_task_keeps_here(scheduler: Scheduler) -> None:
     # Given a task of a version that keeps more of what was
     words = "\x00" * 10_000
-    attempt = {"due": OCCURRENCE["due"], "attempt": 1, "type": words, "message": words}
+    attempt = {"at": OCCURRENCE["due"], "what": "attempt", "attempt": 1, "error": words}
     line = {
         **RECURRING,
         "payload_json": json.dumps("x" * 358_398),

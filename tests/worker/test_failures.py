@@ -71,10 +71,10 @@ def test_the_task_tells_when_each_attempt_failed_and_why(
     # Then the two that failed are told of, and no traceback is kept of them
     assert (task.status, task.attempt, task.failure) == (Status.DONE, 3, None)
     first, second = task.failures
-    assert (first.attempt, first.type, first.message) == (1, "ValueError", "x" * 200)
-    assert (second.attempt, second.type, second.message) == (2, "KeyError", "'b'")
+    assert (first.attempt, first.error) == (1, f"ValueError: {'x' * 288}")
+    assert (second.attempt, second.error) == (2, "KeyError: 'b'")
     for one, at in zip(task.failures, started, strict=False):
-        assert (one.due, one.started_at, one.finished_at) == (NOON, at, at + timedelta(seconds=3))
+        assert (one.due, one.at, one.ended_at) == (NOON, at, at + timedelta(seconds=3))
 
 
 def test_the_traceback_leads_to_the_error(editor: Editor, worker: Worker) -> None:

@@ -68,7 +68,7 @@ def test_snoozing_uses_no_attempt_up_and_leaves_the_failures(
     assert [str(task.failure) for task in called[1:]] == ["ValueError: once"] * 7
     assert (task.status, task.attempt) == (Status.DONE, 2)
     [failed] = task.failures
-    assert (failed.attempt, failed.message) == (1, "once")
+    assert (failed.attempt, failed.error) == (1, "ValueError: once")
 
 
 def test_it_goes_on_with_another_payload(editor: Editor, worker: Worker, clock: Clock) -> None:

@@ -93,8 +93,10 @@ def _ended(queue: Queue, lanes: int, kind: Past, borders: Sequence[datetime]) ->
     """Read the latest keys of a kind: of all lanes, or of one for all of them."""
 
     def read(lane: int) -> tuple[list[PastKey], bool]:
-        within = {"after": borders[0], "before": borders[-1] - MILLISECOND}
-        keys = queue.store.past(lane, kind, **within, latest_first=True, page_size=PAGE)
+        before = borders[-1] - MILLISECOND
+        keys = queue.store.past(
+            lane, kind, after=borders[0], before=before, latest_first=True, page_size=PAGE
+        )
         return first_keys(keys)
 
     by_lane, factor = sample_lanes(queue, lanes, read, size=lambda found: len(found[0]))

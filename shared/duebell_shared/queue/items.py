@@ -31,16 +31,13 @@ from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
     MAX_PACKED_EVENTS,
     Event,
-    FailedAttempt,
     Failure,
     Lateness,
     Occurrence,
     bounded_events,
     bounded_occurrences,
-    pack_events,
-    pack_occurrences,
-    unpack_events,
-    unpack_occurrences,
+    pack,
+    unpack,
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
@@ -152,11 +149,10 @@ _OF_TYPES: dict[Any, _Kind] = {
     IntakeMark: _json(IntakeMark),
     Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness),
     tuple[str, ...]: _text(",".join, lambda text: tuple(text.split(","))),
-    tuple[FailedAttempt, ...]: _json(tuple[FailedAttempt, ...]),
     tuple[Occurrence, ...]: _packed(
-        lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
+        lambda those: pack(bounded_occurrences(those)), lambda those: unpack(those, Occurrence)
     ),
-    tuple[Event, ...]: _packed(pack_events, unpack_events),
+    tuple[Event, ...]: _packed(pack, lambda those: unpack(those, Event)),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
@@ -347,7 +343,7 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     last no follow-up.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
-    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
+    if not is_outcome or (old.owes and new.owes):  # its batch has counted it
         return
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
     error = _NO_ROOM if new.result_json else new.result_error

@@ -20,22 +20,22 @@ from .follow_up import Cause, FollowUp, Members, Owed, check_id
 from .history import (
     ADD,
     ATTEMPT,
+    MAX_FAILURES,
     Event,
-    FailedAttempt,
     Failure,
     Lateness,
     Occurrence,
     Result,
-    attempts_left_running,
     bounded,
     bounded_occurrences,
     in_a_line,
     in_order,
-    in_short,
-    latest,
 )
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import FINISHED, Status
+
+#: The error of an attempt whose outcome was not written.
+_LEFT_RUNNING = "WorkerDied: its run left it running: the process ended, or could not write the outcome"
 
 
 class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -61,9 +61,6 @@ _RESULTS = {
     Status.FAILED: "failed",
     Status.EXPIRED: "expired",
 }
-
-#: Characters that a task keeps of the error of its follow-up.
-_MOST_ERROR = 300
 
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
 #: full.
@@ -149,8 +146,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     batch        the id of the batch that waits for it to end; None for none
     counted      whether its batch has counted its end
     members      of a batch, the tasks that it waits for; None for any other task
-    follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
-                 failed
+    follow_up_error  why the last follow-up could not be added
 
     spread         the longest delay after it is due; the delay is always the same for the same id
     expires_after  the longest delay of its start. Later, it expires instead; None for any time
@@ -180,7 +176,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     begun: Count | None = None
     limited_since: Instant | None = None
     failure: Failure | None = None
-    failures: tuple[FailedAttempt, ...] = ()
+    failures: tuple[Event, ...] = ()
     result_json: str | None = None
     result_error: str | None = None
     expires_at: Instant | None = None
@@ -280,18 +276,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.status in _RESULTS:
             failure = self.failure if self.status is Status.FAILED else None
             yield from self._attempt(_RESULTS[self.status], self.finished_at, failure)
-        at = self.created_at
-        for failed in self.failures:
-            at = failed.started_at or at
-            yield Event(
-                at=at,
-                what=ATTEMPT,
-                attempt=failed.attempt,
-                result=Result.FAILED,
-                due=failed.due if self.recurrence else None,
-                ended_at=failed.finished_at,
-                error=in_a_line(f"{failed.type}: {failed.message}"),
-            )
+        yield from self.failures
 
     def _attempt(self, result: str, ended_at: datetime | None, failure: Failure | None) -> tuple[Event, ...]:
         """The attempt that was started last, if any."""
@@ -302,6 +287,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             what=ATTEMPT,
             attempt=self.attempt,
             result=result,
+            due=self.due,
             ended_at=ended_at,
             run=self.run,
             lateness_ms=self.lateness_ms,
@@ -546,7 +532,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def as_counted(self) -> Self:
         """The task that has ended, counted by its batch; it still owes."""
-        return self._changed(counted=True, follow_up_error=self.follow_up_error)
+        return self._changed(counted=True)
 
     def _unblocked(self, now: datetime, keep: RetentionPolicy) -> Self:
         members = self.members
@@ -580,8 +566,18 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         numbers = [one.attempt for one in self.failures if one.due == self.due]
         known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
-        lost = attempts_left_running(self.due, known, self.attempt)
-        return replace(self, failures=latest((*self.failures, *lost)))
+        lost = (
+            Event(
+                at=self.started_at or self.due,
+                what=ATTEMPT,
+                attempt=attempt,
+                result=Result.FAILED,
+                due=self.due,
+                error=_LEFT_RUNNING,
+            )
+            for attempt in range(max(known + 1, self.attempt - MAX_FAILURES), self.attempt)
+        )
+        return replace(self, failures=(*self.failures, *lost)[-MAX_FAILURES:])
 
     def beginning(self, last: int) -> Self:
         """The task just claimed, with its last attempt recorded as begun: claims before are not counted."""
@@ -625,9 +621,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(at),
             failure=failure,
-            failures=self._failures_with(failure, now),
+            failures=self._failures_with("retried", failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
-            events=(*self.events, *self._attempt("retried", to_utc(now), failure)),
             result_json=None,
         )
         return changed._requeued(to_utc(at))
@@ -750,7 +745,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         cleared: dict[str, Any] = {"result_json": None, "result_error": None, "failure": None}
         over = replace(self, **cleared | changes)
         new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
-        over = replace(over, failures=self._failures_with(new, now))
+        over = replace(over, failures=self._failures_with(Result.FAILED, new, now))
         if self.recurrence:
             over = replace(
                 over,
@@ -788,11 +783,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             owes=owed,
             follow_up_error=None,
         )
-
-    def follow_up_failed(self, error: str) -> Self:
-        """Still owing its follow-up, after a try to add it; the same task if the last try failed likewise."""
-        kept = error[:_MOST_ERROR]
-        return self if self.follow_up_error == kept else self._changed(follow_up_error=kept)
 
     def follow_up_settled(self, error: str | None = None) -> Self:
         """With its follow-up added, or given up by this error: the task has ended, or goes on."""
@@ -833,15 +823,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failure=str(self.failure) if self.failure and result is Result.FAILED else None,
         )
 
-    def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
+    def _failures_with(self, result: str, failure: Failure | None, now: datetime) -> tuple[Event, ...]:
         """The failed attempts of this occurrence and of pending ones; with this one, if it failed."""
         pending = self.recurrence.pending if self.recurrence else ()
         dues = {self.due, *(one.due for one in pending)}
         kept = tuple(one for one in self.failures if one.due in dues)
-        if failure is None:
-            return kept
-        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
-        return latest((*kept, this))
+        this = self._attempt(result, to_utc(now), failure) if failure else ()
+        return (*kept, *this)[-MAX_FAILURES:]
 
     def _finished(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds

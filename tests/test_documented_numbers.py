@@ -293,7 +293,10 @@ PLACES: list[tuple[Any, str]] = [
         "how-to/containers: rings {} seconds ahead, and the process claims lanes {} seconds ahead",
     ),
     ([N(run._LONGEST_STAY, MINUTE)], "how-to/containers: after {:w} minutes at the earliest"),
-    ([N(round(cost.MONTH / SECOND / 1e6, 1))], "how-to/containers: at one second {} million units a month"),
+    (
+        [N(round(cost.MONTH / SECOND / 1e6, 1))],
+        "how-to/containers: one read a second: {} million units a month",
+    ),
     ([N(async_editor._THREADS)], "how-to/fastapi: in one of {} threads"),
     ([N(follow_up.MAX_PAYLOAD / 1024)], "how-to/follow-ups: that of `Then`, {} KB at most"),
     (

@@ -344,7 +344,7 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     last no follow-up.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
-    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
+    if not is_outcome or (old.owes and new.owes):  # its batch has counted it
         return
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
     error = _NO_ROOM if new.result_json else new.result_error

@@ -76,10 +76,8 @@ class Account:
 
     @property
     def scheduler(self) -> str:
-        """The scheduler in a question: its name or its table, and its label."""
-        settings = self.settings
-        label = f" ({settings.label})" if settings.label else ""
-        return f"{self.name or settings.table}{label}"
+        """The scheduler in a question: its name or its table."""
+        return self.name or self.settings.table
 
     @cached_property
     def session(self) -> "boto3.Session":

@@ -190,7 +190,7 @@ _COUNTED = ("overdue", "failed", "failing", "running", "queued")
 _FIRST = (*_COUNTED, "due_tonight", "next_due", "rings_at", "armed")
 
 #: Fields of the status that are printed before or after the table.
-_ELSEWHERE = ("name", "region", "account", "label", "color", "healthy", "verdict", "problems")
+_ELSEWHERE = ("name", "region", "account", "color", "healthy", "verdict", "problems")
 
 
 def _print_verdict(status: SchedulerStatus) -> None:
@@ -206,8 +206,7 @@ def _print_problems(context: Context, problems: Sequence[Problem], *, style: str
 
 
 def environment_text(status: SchedulerStatus) -> Text:
-    """The scheduler's label in its colour, its name, region and account."""
+    """The scheduler's name in its colour, region and account."""
     place = ", ".join(filter(None, [status.region, status.account and f"account {status.account}"]))
-    style = f"reverse {COLORS[status.color]}" if status.color else "reverse"
-    label = (f" {status.label} ", style) if status.label else ""
-    return Text.assemble(label, " " if label else "", status.name, f" in {place}" if place else "")
+    name = (f" {status.name} ", f"reverse {COLORS[status.color]}") if status.color else status.name
+    return Text.assemble(name, f" in {place}" if place else "")

@@ -72,8 +72,10 @@ def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone
 
     def read(place: tuple[Past, int]) -> list[PastKey]:
         kind, lane = place
-        within = {"after": borders[0], "before": borders[-1] - MILLISECOND}
-        keys = queue.store.past(lane, kind, **within, latest_first=True, page_size=PAGE)
+        before = borders[-1] - MILLISECOND
+        keys = queue.store.past(
+            lane, kind, after=borders[0], before=before, latest_first=True, page_size=PAGE
+        )
         return list(itertools.islice(keys, PAGE))
 
     ended = queue.parallel.all(read, [*itertools.product(_RESULTS, range(lanes))])

@@ -15,7 +15,6 @@ from aws_cdk.cloudformation_include import CfnInclude
 from constructs import Construct
 
 from duebell_infra.bundle.bundle import build
-from duebell_infra.bundle.import_check import Surroundings
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import InvalidDeployment
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
@@ -160,8 +159,14 @@ class Scheduler(Construct):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
         delivered = CdkDeliveries(deliveries or {})
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
-        surroundings = Surroundings(environment=environment or {}, has_layers=bool(given.get("Layers")))
-        built = build(actions, target, requirements=requirements, folder=folder, surroundings=surroundings)
+        built = build(
+            actions,
+            target,
+            requirements=requirements,
+            folder=folder,
+            environment=environment,
+            has_layers=bool(given.get("Layers")),
+        )
         with TemporaryDirectory(prefix="duebell-cdk-") as made:
             file = Path(made, "worker.zip")
             file.write_bytes(built.data)

@@ -81,7 +81,8 @@ def local(
     except AlreadyRunning as error:
         # Not 0: what runs may have been started with other options than were given here.
         context.print_error(error)
-        if (running := LocalStack.read(state)) and running.environment:
+        if running := LocalStack.read(state):
+            typer.echo(f"page     {running.editor}")
             _say_ways_in(state, running)
         raise typer.Exit(Exit.CONFLICT) from error
 

@@ -13,7 +13,7 @@ import typer
 
 from duebell_editor.cli.context import Context, with_options
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.program import examples, with_json
+from duebell_editor.cli.program import examples
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
@@ -58,8 +58,7 @@ Import = Annotated[
 ]
 
 _VERIFY = """\
-In a pipe it prints a line for each check, with tabs between the result, the check, the finding and the
-repair. --json prints a document to a line, with the answer of AWS.
+It prints a line for each check. --json prints a document to a line, with the answer of AWS.
 
 The exit status is 6 if a check failed, 5 if a permission for one is missing.
 """
@@ -223,7 +222,6 @@ def deploy(
 
 
 @app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))
-@with_json()
 def verify(
     context: Context,
     *,

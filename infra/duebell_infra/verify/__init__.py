@@ -6,7 +6,6 @@ are its own, and the arming record is changed by the ordinary protocol only.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from datetime import datetime
@@ -16,11 +15,9 @@ import boto3
 import msgspec
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from rich.table import Table
-from rich.text import Text
 
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.output import console, plain
+from duebell_editor.cli.output import in_one_line
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
@@ -63,8 +60,6 @@ CHECKS = (
     Check("nothing-left", account.nothing_left),
 )
 
-_STYLES = {Result.OK: "green", Result.SLOWER: "yellow", Result.FAILED: "red", Result.SKIPPED: "dim"}
-
 
 def verify(
     session: boto3.Session,
@@ -98,35 +93,15 @@ def verify(
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
-    """Say each finding as it comes, then how many there were of each result; the exit status."""
-    results = Counter[Result]()
+    """Print a line for each finding as it comes; return the exit status."""
+    results = set[Result]()
     is_any_lacking = False
     for finding in findings:
-        results[finding.result] += 1
+        results.add(finding.result)
         is_any_lacking |= bool(finding.lacks)
-        if as_json:
-            typer.echo(json.dumps(msgspec.to_builtins(finding)))
-        else:
-            _show(finding)
-    if not as_json and console().is_terminal:
-        counts = [f"{results[result]} {result}" for result in Result if results[result]]
-        console().print(Text(", ".join(counts)))
-    if results[Result.FAILED]:
+        way_out = f"; to do: {in_one_line(finding.way_out)}" if finding.way_out else ""
+        line = f"{finding.result} {finding.check}: {in_one_line(finding.found)}{way_out}"
+        typer.echo(json.dumps(msgspec.to_builtins(finding)) if as_json else line)
+    if Result.FAILED in results:
         return Exit.WRONG
     return Exit.AWS if is_any_lacking else Exit.DONE
-
-
-def _show(finding: Finding) -> None:
-    out = console()
-    found, way_out = (" ".join(text.split()) for text in (finding.found, finding.way_out or ""))
-    if not out.is_terminal:
-        typer.echo("\t".join((finding.result, finding.check, found, way_out)))
-        return
-    row = Table.grid(padding=(0, 2))
-    for width in (max(map(len, Result)), max(len(check.name) for check in CHECKS)):
-        row.add_column(width=width, no_wrap=True)
-    row.add_column(overflow="fold")
-    row.add_row(Text(finding.result, style=_STYLES[finding.result]), finding.check, Text(plain(found)))
-    if way_out:
-        row.add_row("", "", Text(f"to do: {plain(way_out)}"))
-    out.print(row)

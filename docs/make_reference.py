@@ -46,7 +46,7 @@ GROUPS = {
         "ChangeReport ChangeFailure"
     ),
     "Tasks": (
-        "Task Status Verb Recurrence Missed Result Occurrence Failure FailedAttempt FollowUp Owed Schedule "
+        "Task Status Verb Recurrence Missed Result Occurrence Failure FollowUp Owed Schedule "
         "Members Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (

@@ -45,7 +45,7 @@ MORE = {
     "DUEBELL_CHANGED_BY": "[who changed that](logs.md#who-changed-that)",
     "DUEBELL_STRICT_ACTIONS": "[unknown actions](actions.md#what-clients-know-of-the-worker)",
     "Bell": "[the schedule](how-to/schedule-bell.md)",
-    "Label": "[environments](how-to/environments.md)",
+    "Color": "[environments](how-to/environments.md)",
     "LogFormat": "[the log](logs.md#the-log)",
     "Capacity": "[when](scale.md#on-demand-or-provisioned)",
     "SnapStart": "[SnapStart](how-to/snapstart.md)",

@@ -48,7 +48,7 @@ _NAMES = {
     "duebell_shared.schedules.calendars": "Calendar",
     "duebell_shared.schedules.schedule": "Holidays Schedule make_schedule",
     "duebell_shared.settings": "Precision Settings",
-    "duebell_shared.tasks.history": "Event FailedAttempt Failure Lateness Occurrence Result",
+    "duebell_shared.tasks.history": "Event Failure Lateness Occurrence Result",
     "duebell_shared.tasks.fields": "IfExists NewTask TaskChange",
     "duebell_shared.tasks.follow_up": "FollowUp Members Owed Then",
     "duebell_shared.tasks.recurrence": "Missed Recurrence",

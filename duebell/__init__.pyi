@@ -79,7 +79,6 @@ from duebell_shared.tasks.follow_up import Members as Members
 from duebell_shared.tasks.follow_up import Owed as Owed
 from duebell_shared.tasks.follow_up import Then as Then
 from duebell_shared.tasks.history import Event as Event
-from duebell_shared.tasks.history import FailedAttempt as FailedAttempt
 from duebell_shared.tasks.history import Failure as Failure
 from duebell_shared.tasks.history import Lateness as Lateness
 from duebell_shared.tasks.history import Occurrence as Occurrence

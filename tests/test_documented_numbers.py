@@ -19,7 +19,7 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, backfill, batches, change_many
+from duebell_editor.library import backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
 from duebell_editor.simulation import cost, simulate
 from duebell_editor.status import dead_letters, status
@@ -166,7 +166,7 @@ PLACES: list[tuple[Any, str]] = [
         "actions: after {} to {} seconds, then after twice as long each time, up to an hour",
     ),
     ([N(ATTEMPTS)], "actions: `attempts` ({} by default)"),
-    ([N(packed._REMEMBERED)], "actions: the last {:w} failed attempts"),
+    ([N(packed.MAX_FAILURES)], "actions: the last {:w} failed attempts"),
     ([N(worker_record.MOST_BYTES / 1024)], "actions: Schemas are kept up to {} KB in all"),
     (
         [N(limits.MOST_AT_A_TIME), N(limits.LEAST_PER_SECOND), N(limits.MOST_PER_SECOND)],
@@ -247,7 +247,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(in_template("maxReceiveCount"))], "intake: After a {:w} times, about a day"),
     ([N(round(5 * cost.MONTH / (20 * SECOND), -4))], "intake: about {} a month: Lambda reads"),
     ([N(in_template("MessageRetentionPeriod") / 86_400)], "intake: for {} days, with message attributes"),
-    ([N(queue_counts.MOST_READ)], "http: with {} tasks or more in a lane"),
+    ([N(store.LARGEST_PAGE)], "http: With {} tasks or more in a lane"),
     ([N(access._TOKEN_LENGTH)], "http: token of {} characters or more"),
     ([N(change_many.MAX_MANY)], "http: takes up to {} tasks in a list"),
     (
@@ -275,13 +275,12 @@ PLACES: list[tuple[Any, str]] = [
         "operations: A lane holds {} of the {} GB that DynamoDB allows",
     ),
     ([N(packed.MAX_EVENTS), N(packed.MAX_PACKED_EVENTS)], "operations: the last {}, in {} bytes at most"),
-    ([N(packed._CHARACTERS[0])], "operations: there, with {} characters"),
+    ([N(packed._WORDS[0])], "operations: with {} characters"),
     ([N(report._MOST_PARTS)], "operations: the run's last {} such attempts"),
     ([N(Exit.WORN_OUT)], "how-to/timeouts: ends with exit status {}"),
     ([N(backfill.MOST_BACKFILLED)], "how-to/backfill: One backfill has at most {} occurrences"),
     ([N(LONGEST_NAME)], "how-to/deploy: has 3 to {} letters, digits and hyphens"),
     ([N(follow_up.MAX_ID)], "how-to/follow-ups: an id is longer than {} characters"),
-    ([N(task_writes._SHORTEST)], "how-to/transactions: `grace=` from {} seconds to an hour"),
     ([N(account._SOON, MINUTE)], "how-to/verify: to ring within {:w} minutes, `rule` is skipped"),
     ([N(waits.AHEAD)], "how-to/containers: that was known {:w} seconds before"),
     ([N(listing._KEYS_PER_MEMBER)], "how-to/groups: then {:w} entries of the index for each task"),
@@ -294,8 +293,10 @@ PLACES: list[tuple[Any, str]] = [
         "how-to/containers: rings {} seconds ahead, and the process claims lanes {} seconds ahead",
     ),
     ([N(run._LONGEST_STAY, MINUTE)], "how-to/containers: after {:w} minutes at the earliest"),
-    ([N(round(cost.MONTH / SECOND / 1e6, 1))], "how-to/containers: at one second {} million units a month"),
-    ([N(async_editor._THREADS)], "how-to/fastapi: in one of {} threads"),
+    (
+        [N(round(cost.MONTH / SECOND / 1e6, 1))],
+        "how-to/containers: one read a second: {} million units a month",
+    ),
     ([N(follow_up.MAX_PAYLOAD / 1024)], "how-to/follow-ups: that of `Then`, {} KB at most"),
     (
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
@@ -307,7 +308,7 @@ PLACES: list[tuple[Any, str]] = [
         [N(out_of_order._SHORTEST), N(out_of_order._LONGEST, MINUTE)],
         "how-to/transactions: looks again after {:w} seconds, then ever less often, up to {:w} a minute",
     ),
-    ([N(task_writes.GRACE, MINUTE)], "how-to/transactions: {} minutes, or `grace=` from"),
+    ([N(task_writes.GRACE, MINUTE)], "how-to/transactions: The grace is {} minutes"),
     ([PYTHON], "quickstart: Python {} or newer"),
     ([N(LEASE, MINUTE)], "limits: until its lease ends, {:w} minutes at most"),
     ([N(LEASE, MINUTE)], "how-it-works: Its lease ends at most {:w} minutes later"),
@@ -362,8 +363,8 @@ PLACES: list[tuple[Any, str]] = [
     ([N(metrics._MOST_READ)], "logs: whose follow-up is missing; {} at most"),
     ([N(lanes._UNREADABLE, MINUTE)], "operations: It is tried again every {:w} minutes"),
     ([N(lanes._LONGEST_REST, HOUR)], "operations: start within {:w} an hour after it is over"),
-    ([N(packed._REMEMBERED)], "operations: the last {:w} failures"),
-    ([N(packed._REMEMBERED)], "how-to/django: the failed attempts, {:w} at most"),
+    ([N(packed.MAX_FAILURES)], "operations: the last {:w} failures"),
+    ([N(packed.MAX_FAILURES)], "how-to/django: the failed attempts, {:w} at most"),
     ([N(dead_letters._MOST)], "operations: {} messages of a queue at most"),
     ([N(items._FIRST_ATTEMPT)], "operations: less up to {} for the next attempt"),
     ([_DEFAULTS["Runtime"].removeprefix("python")], "bundle: builds for {} by default"),
@@ -375,7 +376,6 @@ PLACES: list[tuple[Any, str]] = [
     ),
     ([N(n * LEAD + account._MARGIN) for n in (1, 2)], "how-to/verify: at most {} to {} seconds"),
     ([N(cost.MONTH, HOUR)], "how-to/alarms: {} short invocations a month"),
-    ([N(async_editor._THREADS)], "how-to/async: {} at a time"),
     ([N(batches._AT_ONCE)], "how-to/batches: counts up to {} tasks"),
     ([N(performer._AGAIN)], "how-to/calendars: waits for {:w} seconds"),
     ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),
@@ -393,7 +393,6 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
     ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
     ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
-    ([N(task._LEAVES_ROOM / 1024)], "how-to/results: a payload of more than {} KB"),
     ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
     (_OF_A_GROUP, "how-to/groups: takes {} read units"),
     (

@@ -34,7 +34,7 @@ def test_the_names_of_duebell() -> None:
         Abort Action ActionDescription ActionForecast ActionLimit AddFailure AddReport Added
         ArgumentsAction AsyncEditor AwsError AwsRefused AwsUnavailable BackfillReport Backoff
         BellKind Bucket Calendar ChangeFailure ChangeReport Diagnosis DoubtfulPayload DuebellError
-        Editor Ended Event FailedAttempt Failure FailureGroup Failures Flattening FollowUp Forecast
+        Editor Ended Event Failure FailureGroup Failures Flattening FollowUp Forecast
         History Holidays IfExists IndexNotReady InvalidInput InvalidQuery InvalidSchedule
         InvalidSettings InvalidTask InvalidTransaction ItemRefusal LastRun LateRing Lateness Members
         Missed NewTask NotArmed NotDeployed Occurrence Owed Page PastCounts PastTimeline

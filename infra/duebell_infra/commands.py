@@ -17,7 +17,6 @@ from duebell_editor.cli.program import examples
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
-from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
@@ -58,7 +57,8 @@ Import = Annotated[
 ]
 
 _VERIFY = """\
-It prints a line for each check. --json prints a document to a line, with the answer of AWS.
+It prints the result of each check, and what to do. --json prints a document to a line, with the answers of
+AWS.
 
 The exit status is 6 if a check failed, 5 if a permission for one is missing.
 """
@@ -105,7 +105,7 @@ def bundle(
         target,
         requirements=requirements,
         leave_out=frozenset() if with_sdk else IN_RUNTIME,
-        surroundings=Surroundings() if imported else None,
+        imported=imported,
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")

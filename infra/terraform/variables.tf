@@ -10,18 +10,8 @@ variable "name" {
   }
 }
 
-variable "label" {
-  description = "The name of this environment, such as production: at most 32 printable characters."
-  type        = string
-  default     = ""
-  validation {
-    condition     = can(regex("^[A-Za-z0-9 ._-]{0,32}$", var.label))
-    error_message = "At most 32 letters, digits, spaces and any of ._-"
-  }
-}
-
 variable "color" {
-  description = "The colour of the label."
+  description = "The colour of the scheduler's name on the page and in terminals, such as red for production."
   type        = string
   default     = ""
   validation {

@@ -59,7 +59,6 @@ resource "aws_lambda_function" "worker" {
       DUEBELL_PARALLEL_RUNS  = tostring(var.parallel_runs)
       DUEBELL_FUNCTION       = local.called
       DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
-      DUEBELL_LABEL          = var.label
       DUEBELL_COLOR          = var.color
       DUEBELL_INTAKE         = var.intake ? local.intake : ""
     }

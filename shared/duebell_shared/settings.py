@@ -30,9 +30,6 @@ MAX_LANES = 64
 #: With more runs side by side, most of their time would be waiting for the arming record.
 MAX_PARALLEL_RUNS = 16
 
-#: The longest label; it stands in the page's header.
-_MAX_LABEL = 32
-
 #: The changes that messages of the intake queue may ask for.
 INTAKE_VERBS = ("add", "move", "update", "cancel", "backfill")
 
@@ -138,11 +135,6 @@ def _check_given(value: str) -> None:
         raise ValueError("is empty: give the name that the stack has")
 
 
-def _check_label(value: str) -> None:
-    if len(value) > _MAX_LABEL or not value.isprintable():
-        raise ValueError(f"must be at most {_MAX_LABEL} printable characters, not {quoted(value)}")
-
-
 def _check_verbs(value: tuple[str, ...]) -> None:
     if unknown := [one for one in value if one not in INTAKE_VERBS]:
         raise ValueError(f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}")
@@ -224,11 +216,10 @@ SETTINGS = {
         "DUEBELL_CHANGED_BY", Kind(check=_check_author),
         "The author of a client's changes: 1 to 128 printable characters.", of="clients",
     ),
-    "label": Setting(
-        "DUEBELL_LABEL", Kind(check=_check_label),
-        "The name of this environment, such as production: at most 32 printable characters.",
+    "color": Setting(
+        "DUEBELL_COLOR", _choice(Color),
+        "The colour of the scheduler's name on the page and in terminals, such as red for production.",
     ),
-    "color": Setting("DUEBELL_COLOR", _choice(Color), "The colour of the label."),
     "strict_actions": Setting(
         "DUEBELL_STRICT_ACTIONS", _SWITCH,
         "Whether a client refuses tasks for actions that the worker does not have, instead of a warning.",
@@ -283,7 +274,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     parallel_runs: int = 4
     changed_by: str | None = None
     name: str = ""
-    label: str = ""
     color: Color | None = None
     strict_actions: bool = False
     audit: AuditTo = AuditTo.LOG

@@ -145,7 +145,6 @@ VARIABLES = {
     "DUEBELL_RULE": "sales",
     "DUEBELL_FUNCTION": "sales",
     "DUEBELL_RETENTION_DAYS": "90",
-    "DUEBELL_LABEL": "production",
     "DUEBELL_COLOR": "red",
     "DUEBELL_ENVIRONMENT": "{}",
     "SECRET": "of the actions",
@@ -183,7 +182,7 @@ def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.
     settings = Account(name="sales", region="eu-north-1").settings
     assert settings == Settings(
         table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
-        label="production", color=Color.RED, changed_by="anna", strict_actions=True,
+        color=Color.RED, changed_by="anna", strict_actions=True,
     )  # fmt: skip
 
 
@@ -214,7 +213,7 @@ def local_stack(folder: Path) -> None:
         "AWS_SECRET_ACCESS_KEY": "s",
         "AWS_SESSION_TOKEN": "KEY",
         "DUEBELL_TABLE": "duebell",
-        "DUEBELL_LABEL": "local",
+        "DUEBELL_COLOR": "gray",
     }
     folder.mkdir()
     LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(folder)
@@ -251,7 +250,7 @@ def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.
     client = account.session.client("dynamodb")
     assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
     settings = account.settings
-    assert (settings.table, settings.label, settings.audit) == ("duebell", "local", "table")
+    assert (settings.table, settings.color, settings.audit) == ("duebell", Color.GRAY, "table")
     account.export()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ

@@ -133,5 +133,8 @@ def test_nothing_is_cut_off_on_a_narrow_terminal(
     duebell("add", "x", "--in", "1h", "--id", "bad")
     fail(editor, "bad")
     # Then all of it is there
-    assert "gone" in " ".join(terminal(60, "show", "bad"))
-    assert "ValueError" in " ".join(terminal(60, "history", "bad"))
+    failures = " ".join(" ".join(terminal(60, "show", "bad")).partition(" failures ")[2].split())
+    assert "at 2026-11-21 13:00:00 UTC what: attempt 1 failed; " in failures
+    assert failures.endswith("gone [red]")
+    history = " ".join(" ".join(terminal(60, "history", "bad")).split())
+    assert "what: attempt 1 failed; error: ValueError: " in history

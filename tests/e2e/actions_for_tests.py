@@ -28,8 +28,8 @@ def fail_once(payload: dict[str, Any], task: Task) -> None:
 
 @worker.action("snooze_once", attempts=1)
 def snooze_once(payload: dict[str, Any], task: Task) -> None:
-    if not task.snoozes:
-        raise Snooze(5, payload={"page": payload["page"] + 1})
+    if payload["page"] == 1:
+        raise Snooze(5, payload={"page": 2})
 
 
 @worker.action("one_a_second", per_second=1)

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError
 
 from duebell import Editor, Status, TaskNotFound, TransactionCancelled
@@ -33,10 +32,10 @@ def test_a_task_runs_if_and_only_if_its_transaction_is_committed(
     editor, dynamodb = stack_editor, stack.session.client("dynamodb")
     # Given a transaction that is committed, one whose condition does not hold, and a reservation
     with editor.transaction() as tx:
-        tx.put(table="trials", item={"id": "42"}, condition=Attr("id").not_exists())
+        tx.put(table="trials", item={"id": "42"}, condition="attribute_not_exists(id)")
         tx.add("succeed", due=SOON, id="tx-committed")
     with pytest.raises(TransactionCancelled, match="Put to table 'trials'"), editor.transaction() as refused:
-        refused.put(table="trials", item={"id": "42"}, condition=Attr("id").not_exists())
+        refused.put(table="trials", item={"id": "42"}, condition="attribute_not_exists(id)")
         refused.add("succeed", due=SOON, id="tx-refused")
     reservation = editor.reserve("succeed", due=SOON, id="tx-own")
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from duebell import Editor, Event, Retry, Snooze, Status, Verb, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.queue.items import item_of, task_of, with_fitting_events
-from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack_events, unpack_events
+from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack, unpack
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -150,5 +150,5 @@ def test_events_never_take_a_write_unit_more(events: tuple[Event, ...], size: in
         assert units(replace(kept, **more)) == units(replace(kept, events=(), **more))
     assert task_of(item_of(kept)) == kept
     bounded = bounded_events(events)
-    assert len(pack_events(bounded)) <= MAX_PACKED_EVENTS
-    assert unpack_events(pack_events(bounded)) == bounded
+    assert len(pack(bounded)) <= MAX_PACKED_EVENTS
+    assert unpack(pack(bounded), Event) == bounded

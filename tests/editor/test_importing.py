@@ -144,7 +144,7 @@ def test_the_attempt_that_was_running_is_given_back(scheduler: Scheduler, starte
 def test_of_a_longer_past_as_much_is_kept_as_a_task_keeps_here(scheduler: Scheduler) -> None:
     # Given a task of a version that keeps more of what was
     words = "\x00" * 10_000
-    attempt = {"due": OCCURRENCE["due"], "attempt": 1, "type": words, "message": words}
+    attempt = {"at": OCCURRENCE["due"], "what": "attempt", "attempt": 1, "error": words}
     line = {
         **RECURRING,
         "payload_json": json.dumps("x" * 358_398),
@@ -197,7 +197,7 @@ FAILURE = {"type": "E", "message": "m"}
 WHOLE = {
     **ENDED, "status": "scheduled", "queued": LINE["queued"], "finished_at": None, "expires_at": None,
     "started_at": LINE["due"], "run": "r", "lateness_ms": 1, "spread": "PT1H", "rev": 2,
-    "expires_after": None, "snoozes": 2, "limited_since": LINE["due"],
+    "expires_after": None, "limited_since": LINE["due"],
     "on_failed": "hear",
     "then": {"action": "hear", "payload_json": "{}", "after": "PT1H", "result_as": "r"},
     "follow_up_error": "no room", "result_json": "[1]", "result_error": "no room",
@@ -206,7 +206,7 @@ WHOLE = {
     "recurrence": {
         "schedule": {"expression": "rate(2 hours)", "timezone": "UTC", "start": LINE["due"], "end": None},
         "missed": "once", "max_runs": 5, "runs": 1, "consecutive_failures": 0, "next_due": LINE["due"],
-        "origin": "rescheduled", "missed_runs": 0, "pending": [{**PENDING, "snoozes": 1}],
+        "origin": "rescheduled", "missed_runs": 0, "pending": [PENDING],
     },
 }  # fmt: skip
 

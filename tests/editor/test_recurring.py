@@ -48,12 +48,10 @@ def test_another_time_zone_keeps_the_expression(scheduler: Scheduler) -> None:
     assert task.recurrence.schedule.timezone == "America/New_York"
 
 
-def test_a_task_that_runs_once_can_become_one_that_recurs(scheduler: Scheduler) -> None:
-    scheduler.editor.add("report", due=9 * HOUR, id="r")
-    assert scheduler.editor.update("r", schedule="rate(2 hours)").due == NOON + 2 * HOUR
+def test_a_task_that_runs_once_cannot_become_one_that_recurs(scheduler: Scheduler) -> None:
     scheduler.editor.add("report", due=9 * HOUR, id="once")
-    with pytest.raises(InvalidTask, match="timezone: needs a schedule, and none is given"):
-        scheduler.editor.update("once", timezone="UTC")
+    with pytest.raises(InvalidTask, match="schedule: cannot be given to task 'once', which runs once"):
+        scheduler.editor.update("once", schedule="rate(2 hours)")
 
 
 def test_a_due_date_and_a_schedule_do_not_go_together(scheduler: Scheduler) -> None:

@@ -35,7 +35,7 @@ CALLS: dict[str, Call] = {
     "move": lambda editor: editor.move("one", due=NOON + HOUR),
     "move, of one seen": lambda editor: editor.move("one", due=NOON + HOUR, rev=1),
     "update": lambda editor: editor.update("one", due=NOON + HOUR),
-    "update to a schedule": lambda editor: editor.update("one", schedule="rate(1 hour)"),
+    "update of a schedule": lambda editor: editor.update("daily", schedule="0 13 * * *"),
     "resume": lambda editor: editor.resume("paused"),
     "run_now": lambda editor: editor.run_now("one"),
     "run_now, recurring": lambda editor: editor.run_now("daily"),

@@ -23,7 +23,7 @@ from duebell import (
 from tests.editor.memory import Scheduler
 from tests.support import NOON, REGION, create_trials
 
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 
 def commit(scheduler: Scheduler, reservation: Reservation) -> bool:
@@ -51,16 +51,6 @@ def test_a_confirmed_task_is_as_if_it_had_been_added(scheduler: Scheduler) -> No
     assert task.rev == 2
     assert task == reservation.task
     assert len(scheduler.events.put) == puts
-
-
-def test_the_grace_is_ten_seconds_to_an_hour(scheduler: Scheduler) -> None:
-    wrong: list[Any] = [9 * SECOND, 2 * HOUR, 60]
-    for grace in wrong:
-        with pytest.raises(InvalidTask, match="grace: must be a timedelta of 10 seconds to an hour"):
-            scheduler.editor.reserve("act", due=HOUR, grace=grace)
-    assert scheduler.is_untouched()
-    for grace in (10 * SECOND, HOUR):
-        assert scheduler.editor.reserve("act", due=HOUR, grace=grace).reserved_until == NOON + grace
 
 
 def test_a_dropped_reservation_cannot_be_confirmed(scheduler: Scheduler) -> None:

@@ -78,7 +78,7 @@ def test_a_refused_transaction_names_the_write_and_leaves_nothing() -> None:
 
 def test_a_task_that_changed_meanwhile_is_named(scheduler: Scheduler) -> None:
     scheduler.editor.add("act", due=HOUR, id="two")
-    with pytest.raises(TransactionCancelled, match="task 'two': it was changed since it was read"):
+    with pytest.raises(TransactionCancelled, match="task 'two': it was changed, moved or dropped"):
         with scheduler.editor.transaction() as tx:
             tx.add("act", due=HOUR, id="one")
             tx.cancel("two")
@@ -96,7 +96,7 @@ def test_a_reservation_that_ended_meanwhile_is_named(
         return transact(writes, token=token)
 
     monkeypatch.setattr(scheduler.store, "transact", drop_first)
-    with pytest.raises(TransactionCancelled, match="task 'one': its reservation has ended"):
+    with pytest.raises(TransactionCancelled, match="task 'one': it was changed, moved or dropped"):
         start_trial(scheduler.editor)
 
 

@@ -140,7 +140,6 @@ HOURLY = {"schedule": "rate(1 hour)"}
         (ONCE, {"payload": 1}),
         (ONCE, {"expires_after": timedelta(days=1), "spread": timedelta(minutes=1)}),
         (ONCE, {"payload": 1, "due": NOON + timedelta(hours=1)}),
-        (ONCE, {"schedule": "rate(2 hours)"}),
         (HOURLY, {"payload": 1, "due": NOON + timedelta(hours=1)}),
         (HOURLY, {"schedule": "rate(2 hours)"}),
         (HOURLY, {"max_runs": 9, "action": "y"}),

@@ -77,7 +77,7 @@ def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
         ("", {}),
         ("--intake", {"Intake": "yes"}),
         ("--no-intake", {"Intake": "no"}),
-        ("--label production --color red", {"Label": "production", "Color": "red"}),
+        ("--color red", {"Color": "red"}),
         ("--memory 512 --timeout 60", {"MemorySize": "512", "Timeout": "60"}),
         ("--lanes 8", {"Lanes": "8"}),
         ("--retention-days 7 --history failed", {"RetentionDays": "7", "History": "failed"}),

@@ -1,6 +1,5 @@
 """How messages are read: as the API reads its bodies, with what to do beside."""
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -175,12 +174,3 @@ def test_a_long_list_is_refused_as_the_api_does() -> None:
     assert isinstance(entry.wanted, InvalidTask)
     assert "1,001, and at most 1,000" in entry.wanted.reason
     assert len(read([{}] * 1_000)) == 1_000
-
-
-def test_an_entry_of_a_list_is_a_message_of_its_own_with_every_digit() -> None:
-    body = '[{"action": "a"}, {"payload": [12345678901234567890, 1e400, "\\ud800é\\u0000"], "x": 1.10}]'
-    _, entry = read(body)
-    assert "\\ud800é\\u0000" in entry.body  # what SQS refuses is escaped
-    assert json.loads(entry.body) == json.loads(body)[1]
-    [whole] = read('{"action":   "a"}')
-    assert whole.body == '{"action":   "a"}'

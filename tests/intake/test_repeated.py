@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from duebell_editor.intake.effects import DoneChanges
-from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
+from duebell import Editor, TaskConflict
 from tests.intake.conftest import Inbox, record
+from tests.intake.test_batches import failing
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
@@ -59,40 +59,18 @@ def test_a_wrong_change_among_right_ones_is_told_when_its_list_is_done(inbox: In
     assert inbox.wrong() == {}
     # When the list is given up
     inbox.take(record(changes, received=10))
-    # Then what was refused is a dead letter, and what took effect is none
-    assert set(inbox.wrong()) == {"1", "3"}
+    # Then what was refused is a dead letter, as is the later change of its task; what took effect is none
+    assert set(inbox.wrong()) == {"1", "2", "3"}
     assert inbox.editor.get("a").payload == {"user": 2}
 
 
-def test_the_later_change_holds_when_an_earlier_one_is_made_after_it(inbox: Inbox) -> None:
-    # Given a task that runs: it can be moved, and not updated
-    both = [
-        {**update(1), "due": "2027-01-01T00:00:00Z"},
-        {"do": "move", "id": "a", "due": "2027-02-02T00:00:00Z"},
-    ]
-
-    @inbox.worker.action("remind")
-    def remind() -> None:
-        assert inbox.again(record(both)) == ["m-1"]
-
+def test_a_later_change_waits_for_an_earlier_one_of_its_list(inbox: Inbox) -> None:
     inbox.editor.add("remind", due=HOUR, id="a")
-    inbox.clock.advance(HOUR)
-    inbox.worker.run()
-    # When the list comes again and the update is made
+    both = [update(1), MOVE]
+    with failing(Editor, "update", TaskConflict("it runs")):
+        assert inbox.again(record(both)) == ["m-1"]
+    assert inbox.editor.get("a").due == NOON + HOUR
+    # When the list comes again, then both are made
     inbox.take(record(both))
-    # Then the task is due when the move says, which was sent after it
     task = inbox.editor.get("a")
-    assert (task.payload, task.due.month, task.changed_by) == (1, 2, "intake m-1")
-
-
-@pytest.mark.parametrize("missing", [MAX_WITHOUT, MAX_WITHOUT + 1])
-def test_changes_that_are_too_many_to_name_are_made_again(missing: int) -> None:
-    # Given a list of which many changes did not take effect, and then one and the last did
-    marks = [IntakeMark(source="m", place=place) for place in range(missing + 2)]
-    made = DoneChanges(marks)
-    made.add(marks[0])
-    # Then the last one is known by its mark, and the first as long as all that are missing are named
-    found = DoneChanges(marks)
-    found.recall(made.mark(marks[-1]))
-    first = [0] if missing == MAX_WITHOUT else []
-    assert [mark.place for mark in marks if mark in found] == [*first, missing + 1]
+    assert (task.payload, task.due, task.changed_by) == (1, NOON + HOUR / 6, "intake m-1")

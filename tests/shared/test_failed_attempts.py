@@ -28,8 +28,8 @@ def failed(task: Task, at: datetime) -> Task:
     return started(task, at).failed(failure, now=at + SECOND, keep=RetentionPolicy(retention=KEEP))
 
 
-def told(task: Task) -> list[tuple[datetime, int, str]]:
-    return [(one.due, one.attempt, one.type) for one in task.failures]
+def told(task: Task) -> list[tuple[datetime | None, int, str]]:
+    return [(one.due, one.attempt, str(one.error).partition(":")[0]) for one in task.failures]
 
 
 # Of a recurring task.
@@ -65,14 +65,14 @@ def test_attempts_that_were_left_running_failed_too() -> None:
     # When the next has failed
     task = task.left_running()
     task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP))
-    # Then all are told of, and of those two no times
+    # Then all are told of, and of those two that they had not ended when the last began
     assert told(task) == [
         (NOON, 1, "ValueError"),
         (NOON, 2, "WorkerDied"),
         (NOON, 3, "WorkerDied"),
         (NOON, 4, "E"),
     ]
-    assert {(one.started_at, one.finished_at) for one in task.failures[1:3]} == {(None, None)}
+    assert {(one.at, one.ended_at) for one in task.failures[1:3]} == {(NOON + 3 * MINUTE, None)}
 
 
 def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:

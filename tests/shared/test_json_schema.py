@@ -70,6 +70,12 @@ SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
             "31.12.2026",
             ("", "must be a date-time as in 2026-12-31T09:00:00Z"),
         ),
+        (Sale, {"itme": 1}, (".item", "is missing: 'itme' is given, which is not a field")),
+        (
+            Sale,
+            SALE | {"colou": "red"},
+            (".colou", "is not a field: did you mean colour? The fields are item,"),
+        ),
         (Sale, SALE | {"wait": "P2DT10H", "key": "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"}, None),
         (Sale, SALE | {"wait": "2 days"}, (".wait", "must be a duration as in P2DT10H or null")),
         (Sale, SALE | {"key": "x"}, (".key", "must be a uuid as in")),

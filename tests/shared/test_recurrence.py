@@ -6,10 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.recurrence import Missed, Origin, Recurrence
+from duebell_shared.tasks.recurrence import Missed, Origin
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
@@ -184,15 +183,8 @@ def test_a_task_that_is_moved_while_paused_stays_paused_and_delays_no_other() ->
     assert task.resumed(now=NOON).queued == NOON + 2 * HOUR
 
 
-def test_a_paused_task_that_is_made_to_recur_stays_paused() -> None:
-    once = new_task(id="one", action="act", due=NOON + HOUR, payload=None, now=NOON)
-    schedule = make_schedule("rate(2 hours)", now=NOON)
-    paused = once.paused().rescheduled(Recurrence(schedule=schedule), now=NOON)
-    assert (paused.status, paused.due, paused.queued) == (Status.PAUSED, NOON + 2 * HOUR, None)
-
-
 def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:
     task = done(hourly())
     assert task.recurrence
     with pytest.raises(InvalidTask, match="leaves nothing to run"):
-        task.rescheduled(replace(task.recurrence, max_runs=1), now=NOON + 2 * HOUR)
+        task.rescheduled(replace(task.recurrence, max_runs=1))

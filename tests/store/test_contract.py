@@ -13,7 +13,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.schedules.schedule import make_schedule
-from duebell_shared.tasks.history import FailedAttempt, Failure
+from duebell_shared.tasks.history import Event, Failure, Lateness
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status
@@ -74,12 +74,20 @@ def test_a_task_comes_back_as_it_was_written(store: Store) -> None:
         finished_at=LATER,
         run="run",
         lateness_ms=12,
-        snoozes=4,
         failure=Failure(type="E", message="ü", traceback="…"),
         failures=(
-            FailedAttempt(due=LATER, attempt=2, type="WorkerDied", message=""),
-            FailedAttempt(
-                due=LATER, attempt=3, started_at=NOON, finished_at=LATER, type="E", message='"ü"\n\x00'
+            Event(at=NOON, what="attempt", attempt=2, result="failed", due=LATER, error=""),
+            Event(
+                at=LATER,
+                what="attempt",
+                attempt=3,
+                result="retried",
+                due=NOON,
+                ended_at=LATER,
+                run="run",
+                lateness_ms=12,
+                lateness=Lateness(ring=12),
+                error='E: "ü"\n\x00',
             ),
         ),
         expires_at=NOON + timedelta(days=30),

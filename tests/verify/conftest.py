@@ -24,7 +24,4 @@ def account(session: boto3.Session, clock: Clock) -> Account:
         Rule="duebell",
         Targets=[{"Id": "worker", "Arn": function, "DeadLetterConfig": {"Arn": lost_rings}}],
     )
-    boto3.client("dynamodb", region_name=REGION).update_time_to_live(
-        TableName="duebell", TimeToLiveSpecification={"Enabled": True, "AttributeName": "expires_at"}
-    )
     return account

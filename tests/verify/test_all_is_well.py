@@ -55,7 +55,7 @@ def test_with_a_schedule_every_check_is_ok_too(
     assert all_ok(found), found
     assert found["status"].found.startswith("the schedule is parked")
     assert "the schedule rang, and the task started 4.0 s after it was due" in found["probe"].found
-    assert "UpdateSchedule" in [answer.operation for answer in found["rule"].answers]
+    assert "UpdateSchedule" in found["rule"].answers
     assert by_schedule.items() == []
 
 

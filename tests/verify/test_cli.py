@@ -21,7 +21,7 @@ SLOW = Finding(check="claim-many", result=Result.SLOWER, found="one by one", way
 WRONG = Finding(
     check="probe", result=Result.FAILED, found="no run\tcame of it\n", way_out="look into the log"
 )
-LACKS = Finding(check="expiry", result=Result.SKIPPED, found="not allowed", lacks="dynamodb:DescribeTable")
+LACKS = Finding(check="call", result=Result.SKIPPED, found="not allowed", lacks="lambda:InvokeFunction")
 NOT_ASKED = Finding(check="probe", result=Result.SKIPPED, found="--no-probe")
 
 
@@ -67,11 +67,12 @@ def test_the_exit_status_is_that_of_the_worst(
     assert verify(findings=iter(findings)).status == status
 
 
-def test_it_prints_a_line_for_each_check(verify: Callable[..., Outcome]) -> None:
+def test_for_people_it_is_a_line_and_what_to_do(verify: Callable[..., Outcome]) -> None:
     _, out, err = verify(findings=iter([FINE, WRONG]))
-    assert out.splitlines() == [
-        "ok insert: 2 PutItem",
-        "failed probe: no run came of it; to do: look into the log",
+    assert [" ".join(line.split()) for line in out.splitlines()] == [
+        "ok insert 2 PutItem",
+        "failed probe no run came of it",
+        "to do: look into the log",
     ]
     assert err == ""
 

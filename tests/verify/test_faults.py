@@ -204,15 +204,6 @@ def test_a_dynamodb_that_deletes_whatever_is_there_is_told(account: Account) -> 
     assert found["delete-many"].result is Result.FAILED
 
 
-def test_history_that_is_never_deleted_is_told_with_the_way_out(account: Account) -> None:
-    account.answer("DescribeTimeToLive", {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
-
-    found = account.check("expiry", probe=False)
-
-    assert found.result is Result.FAILED
-    assert str(found.way_out).startswith("aws dynamodb update-time-to-live --table-name duebell")
-
-
 def test_a_transaction_that_stores_nothing_and_is_never_cancelled_is_told(account: Account) -> None:
     account.answer("TransactWriteItems", {})
 

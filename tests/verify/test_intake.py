@@ -53,7 +53,7 @@ def test_a_message_becomes_a_task_and_it_is_said_how_soon(
     assert all_ok(found), found
     assert found["intake"].found == "a task 7 s after it was sent"
     assert found["intake"].figures == {"added_after_seconds": 7}
-    assert found["intake"].answers[0].operation == "SendMessage"
+    assert found["intake"].answers[0] == "SendMessage"
     assert "waiting for a message of the intake queue to become a task" in account.waited
     # And nothing is left of it, in the queue or as a dead letter
     assert account.items() == []

@@ -10,7 +10,7 @@ import pytest
 
 from duebell_shared.backend import Backend
 from duebell_worker import entry
-from duebell_worker.actions import registration as version
+from duebell_worker.actions import registration
 
 CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
 
@@ -37,18 +37,18 @@ def put_on_sale(sale: Sale) -> None: ...
 def deploy(
     tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., None]]:
-    """Deploy a module with this source; the next call of the entry is a cold start."""
+    """Deploy a bundle with a module of this source; the next call of the entry is a cold start."""
     monkeypatch.setattr(Backend, "connect", lambda *_: backend)
     monkeypatch.setenv("DUEBELL_WORKER", "starting_for_tests:worker")
     monkeypatch.syspath_prepend(tmp_path)
 
     def deploy(source: str) -> None:
         (tmp_path / "starting_for_tests.py").write_text(source, encoding="utf-8")
+        monkeypatch.setattr(registration, "_PROCESS", source)
         cold()
 
     def cold() -> None:
         forget()
-        version._digest_of_sources.cache_clear()
         sys.modules.pop("starting_for_tests", None)
         sys.path_importer_cache.clear()
 

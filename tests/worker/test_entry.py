@@ -76,21 +76,9 @@ def test_a_name_that_is_none_says_what_it_must_be(name: str) -> None:
     assert repr(name) in str(raised.value)
 
 
-def test_a_wrong_attribute_is_told_with_the_workers_of_the_module(sales: ModuleType) -> None:
-    def error() -> str:
-        with pytest.raises(InvalidSettings) as raised:
-            entry.load("sales_for_tests:wrker")
-        return raised.value.reason
-
-    start = "'sales_for_tests:wrker' is not a duebell.Worker, as sales_for_tests has no 'wrker': "
-    assert (
-        error()
-        == f"{start}there is no worker in it: write worker = Worker.from_env(), and import its actions"
-    )
-    vars(sales).update(worker=Worker(), Worker=Worker)
-    assert error() == f"{start}give sales_for_tests:worker"
-    vars(sales)["nightly"] = Worker()
-    assert error() == f"{start}the workers there are sales_for_tests:worker, sales_for_tests:nightly"
+def test_a_wrong_attribute_is_told_with_what_to_write(sales: ModuleType) -> None:
+    with pytest.raises(InvalidSettings, match=r"'sales_for_tests:wrker' is not a .*: write wrker = Worker"):
+        entry.load("sales_for_tests:wrker")
 
 
 def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(

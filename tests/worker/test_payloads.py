@@ -9,7 +9,7 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell import DoubtfulPayload, Editor, Failure, Status, Worker
+from duebell import Editor, Failure, Status, Worker
 from duebell_shared.backend import Backend
 
 
@@ -131,7 +131,7 @@ def test_plain_json_comes_unchanged_to_the_last_digit(editor: Editor, worker: Wo
 @pytest.mark.parametrize(
     ("function", "payload", "field"),
     [
-        *((function, {"item": "forty-two", "price": 1.5}, "payload.item") for function in TYPED),
+        *((function, {"item": "forty-two", "price": 1.5}, "item") for function in TYPED),
         (a_struct, {"price": 1.5}, "item"),
         (a_model, {"price": 1.5}, "item"),
         (a_dataclass, [1], "object"),
@@ -163,8 +163,8 @@ def test_every_fault_of_a_pydantic_payload_is_named(editor: Editor, worker: Work
     editor.add("act", due=editor._clock(), payload={"item": "x", "price": "y"}, id="misfit")
     worker.run()
     message = cast("Failure", editor.get("misfit").failure).message
-    assert "payload.item: " in message
-    assert "; payload.price: " in message
+    assert message.startswith("item: ")
+    assert "; price: " in message
 
 
 @pytest.mark.parametrize("payload", ["{not json", "[" * 100_000])
@@ -187,51 +187,18 @@ def test_a_payload_that_is_no_json_fails_at_once(
     assert cast("Failure", task.failure).type == "InvalidPayload"
 
 
-@pytest.mark.parametrize(
-    "unsupported", [dict[int, set[dict[str, int]]] | dict[str, int], SaleClass | SaleStruct]
-)
+@dataclass
+class OrderClass:
+    sale: SaleModel
+
+
+@pytest.mark.parametrize("unsupported", [SaleClass | SaleStruct, OrderClass, list[SaleModel]])
 def test_a_type_that_no_payload_can_have_is_refused(worker: Worker, unsupported: Any) -> None:
     def act(payload: Any) -> None: ...
 
     act.__annotations__ = {"payload": unsupported}
     with pytest.raises(TypeError, match="action 'act': a payload cannot be "):
         worker.action("act")(act)
-
-
-def many_models(payload: list[SaleModel]) -> None: ...
-
-
-@dataclass
-class OrderClass:
-    sale: SaleModel
-
-
-def a_dataclass_with_a_model(payload: OrderClass) -> None: ...
-
-
-GOOD, BAD = {"item": 42, "price": "9.99"}, {"item": "x", "price": "9.99"}
-
-
-@pytest.mark.parametrize(
-    ("function", "wrap", "place"),
-    [
-        (many_models, lambda sale: [sale], "`payload[0]`"),
-        (a_dataclass_with_a_model, lambda sale: {"sale": sale}, "`payload.sale`"),
-    ],
-)
-def test_pydantic_values_within_others_are_read_too(
-    editor: Editor, worker: Worker, function: Callable[..., None], wrap: Callable[[Any], Any], place: str
-) -> None:
-    got = register(worker, function)
-    editor.add("act", due=editor._clock(), payload=wrap(GOOD), id="fits")
-    editor.add("act", due=editor._clock(), payload=wrap(BAD), id="misfit")
-    worker.run()
-    assert editor.get("fits").status is Status.DONE
-    assert len(got) == 1
-    failure = cast("Failure", editor.get("misfit").failure)
-    assert failure.type == "InvalidPayload"
-    assert place in failure.message
-    assert "item: " in failure.message
 
 
 class Aliased(pydantic.BaseModel):
@@ -243,15 +210,8 @@ class AliasedClass:
     item: int = pydantic.Field(default=1, alias="itemNumber")
 
 
-@dataclass
-class AliasedWithin:
-    sale: Aliased
-
-
 @pytest.mark.parametrize(
-    "value",
-    [Aliased(itemNumber=42), AliasedClass(itemNumber=42), AliasedWithin(Aliased(itemNumber=42))],
-    ids=lambda value: type(value).__name__,
+    "value", [Aliased(itemNumber=42), AliasedClass(itemNumber=42)], ids=lambda value: type(value).__name__
 )
 def test_a_pydantic_value_is_written_by_the_names_that_it_is_read_by(
     editor: Editor, worker: Worker, value: object
@@ -263,26 +223,6 @@ def test_a_pydantic_value_is_written_by_the_names_that_it_is_read_by(
     editor.add("act", due=editor._clock(), payload=value)
     worker.run()
     assert got == [value]
-
-
-class Secretive(pydantic.BaseModel):
-    token: pydantic.SecretStr
-
-
-class Renamed(pydantic.BaseModel):
-    item: int = pydantic.Field(default=1, validation_alias="itemNumber")
-
-
-@pytest.mark.parametrize("value", [Secretive(token="s"), Renamed(itemNumber=42)])  # type: ignore[call-arg, arg-type]
-def test_a_handle_warns_of_a_pydantic_value_that_its_json_changes(
-    editor: Editor, worker: Worker, value: object
-) -> None:
-    def act(payload: Any) -> None: ...
-
-    act.__annotations__["payload"] = type(value)
-    action = worker.action("act")(act)
-    with pytest.warns(DoubtfulPayload, match="payload: reaches the action with other values"):
-        action.using(due=editor._clock()).add(value)
 
 
 class Colour(Enum):

@@ -19,14 +19,12 @@ import os
 import random
 from contextlib import suppress
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
 from .actions.registration import Registration
@@ -56,21 +54,11 @@ def _named(name: str) -> Worker:
         raise InvalidSettings(
             "DUEBELL_WORKER", f"must be module:attribute, like sales.actions:worker, not {name!r}"
         )
-    imported = importlib.import_module(module)
-    worker = getattr(imported, attribute, None)
+    worker = getattr(importlib.import_module(module), attribute, None)
     if not isinstance(worker, Worker):
-        is_there = hasattr(imported, attribute)
-        what = f"but {quoted(worker)}" if is_there else f"as {module} has no {quoted(attribute)}"
-        reason = f"{name!r} is not a duebell.Worker, {what}: {_way_out(imported)}"
-        raise InvalidSettings("DUEBELL_WORKER", reason)
+        way_out = f"write {attribute} = Worker.from_env() there, and import its actions"
+        raise InvalidSettings("DUEBELL_WORKER", f"{name!r} is not a duebell.Worker: {way_out}")
     return worker
-
-
-def _way_out(module: ModuleType) -> str:
-    workers = [f"{module.__name__}:{one}" for one, value in vars(module).items() if isinstance(value, Worker)]
-    if workers:
-        return f"the workers there are {', '.join(workers)}" if workers[1:] else f"give {workers[0]}"
-    return "there is no worker in it: write worker = Worker.from_env(), and import its actions"
 
 
 def given_environment() -> dict[str, str]:
@@ -130,12 +118,11 @@ def _worker() -> Worker:
     with suppress(InvalidSettings):  # raised below, where it is told
         os.environ.update(given_environment())
     backend = connected_backend()
-    name = os.environ.get("DUEBELL_WORKER", "")
-    registration = Registration(backend, [name.partition(":")[0]])
+    registration = Registration(backend)
     registration.begin()
     try:
         given_environment()
-        worker = load(name)
+        worker = load(os.environ.get("DUEBELL_WORKER", ""))
     except BaseException as error:
         # Problem: the user's module cannot be imported, so no run arms the rule. Solution: Lambda invokes
         # twice more, minutes later. By then the ring counts as missed, and this sets the rule to a new one.

@@ -25,8 +25,6 @@ from duebell_shared.tasks.checks import RESERVED, is_reserved
 from duebell_shared.tasks.fields import DeclaredFields
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask
-from duebell_worker.actions.handles import declare_among, declared_task
-from duebell_worker.run.context import Pool, ThreadPool
 
 from .actions.action import Action
 from .actions.handles import (
@@ -35,6 +33,7 @@ from .actions.handles import (
     ActionOptions,
     ArgumentsAction,
     PayloadAction,
+    declared_task,
     delivery_action,
     name_of,
     new_action,
@@ -43,7 +42,7 @@ from .actions.registration import Registration
 from .log import emit, invocation
 from .metrics import Metrics
 from .run.attempt import Attempt, Wake
-from .run.context import Deliver, Host, RunContext, end_of_run
+from .run.context import Deliver, Host, Pool, RunContext, ThreadPool, end_of_run
 from .run.lease import new_run_id
 from .run.report import RunReport
 from .run.run import execute
@@ -149,8 +148,7 @@ class Worker:
         Raises InvalidSettings.
         """
         self._complete()
-        modules = {one.function.__module__ for one in self._actions.values() if one.delivery is None}
-        started = registration or Registration(self.backend, modules)
+        started = registration or Registration(self.backend)
         started.succeed(self._actions, self._declared.values())
         self._is_registered = True
 
@@ -319,7 +317,12 @@ class Worker:
         def declare(action: _Action) -> _Action:
             if not isinstance(action, Action) or self._actions.get(action.name) is not action:
                 raise TypeError("@worker.recurring stands above @worker.action of the same worker")
-            declare_among(self._declared, declared_task(action, id=id, schedule=schedule, **options))
+            task = declared_task(action, id=id, schedule=schedule, **options)
+            if task.id in self._declared:
+                raise ValueError(
+                    f"a recurring task {quoted(task.id)} is declared twice: give each an id of its own"
+                )
+            self._declared[task.id] = task
             return action
 
         return declare

@@ -99,7 +99,7 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
         id=stored.id,
         status=_STATUSES[stored.status],
         enqueued_at=_in_djangos_zone(stored.created_at),
-        started_at=_in_djangos_zone((first and first.started_at) or stored.started_at),
+        started_at=_in_djangos_zone(first.at if first else stored.started_at),
         last_attempted_at=_in_djangos_zone(stored.started_at),
         finished_at=_in_djangos_zone(stored.finished_at),
         args=call.args,
@@ -141,7 +141,7 @@ def _runs_of(stored: StoredTask) -> list[str]:
 def _errors_of(stored: StoredTask) -> Iterator[TaskError]:
     """The errors of its failed attempts, the latest at the end; and why it will not run, if it will not."""
     for one in stored.failures[: -1 if stored.failure else None]:
-        yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=f"{one.type}: {one.message}")
+        yield TaskError(exception_class_path=_NONE_OF_THESE, traceback=one.error or "")
     if failure := stored.failure:
         yield TaskError(exception_class_path=_path_of(failure), traceback=failure.traceback or str(failure))
     if stored.status in {Status.CANCELLED, Status.EXPIRED}:

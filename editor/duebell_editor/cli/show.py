@@ -34,6 +34,7 @@ def show(context: Context, id: Id) -> None:
     if not context.out.as_json:
         fields["on_failed"] = "nothing" if task.on_failed == "" else task.on_failed
         fields["parts_of_lateness"] = fields.pop("lateness")
+        fields["failures"] = list(map(_event_row, task.failures))
     context.answer(fields)
 
 

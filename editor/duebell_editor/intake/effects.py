@@ -6,14 +6,10 @@ changes of one task are made in the order in which they were sent, and of severa
 """
 
 import copy
-import itertools
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
 
 from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.editor import Editor
@@ -26,68 +22,14 @@ from duebell_shared.errors import (
     NotDeployed,
     TaskNotFound,
 )
-from duebell_shared.instants import utc_now
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.items import check_size
 from duebell_shared.quoting import in_brief
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import IfExists, NewTask
-from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status, Verb
-from duebell_shared.tasks.task import MAX_WITHOUT, IntakeMark
+from duebell_shared.tasks.task import IntakeMark
 
 from .messages import PUSH, Change, Entry, check_action
-
-
-class DoneChanges:
-    """The changes of one task, of one message, that took effect, in the order in which they are there.
-
-    A change counts as made only while no earlier one of its list has been made after it.
-    """
-
-    def __init__(self, marks: Iterable[IntakeMark]) -> None:
-        """`marks` are those of all changes of this task in the message."""
-        every = list(marks)
-        self._source = every[0].source
-        self._places = sorted({mark.place for mark in every})
-        self._made: set[int] = set()
-        self._pushed: datetime | None = None
-
-    def __contains__(self, mark: IntakeMark) -> bool:
-        return mark.place in self._made
-
-    def recall(self, last: IntakeMark | None) -> None:
-        """Learn from the mark of the task's last change what was made when the message came before."""
-        if last is None:
-            return
-        self._pushed = last.pushed
-        if last.source == self._source:
-            known = range(last.place if last.alone else 0, last.place + 1)
-            self._made |= {place for place in self._places if place in known and place not in last.without}
-
-    def mark(self, mark: IntakeMark, *, pushed: datetime | None = None) -> IntakeMark:
-        """The mark to leave if this change is made now; `pushed` is when a push was sent."""
-        missing = tuple(place for place in self._places if place < mark.place and place not in self._made)
-        is_alone = len(missing) > MAX_WITHOUT
-        return IntakeMark(
-            source=mark.source,
-            place=mark.place,
-            without=() if is_alone else missing,
-            alone=is_alone,
-            pushed=pushed or self._pushed,
-        )
-
-    def add(self, mark: IntakeMark) -> None:
-        """Note that a change was made now. Later ones of the list are made once more, for they hold."""
-        self._made = {place for place in self._made if place < mark.place} | {mark.place}
-
-    def is_before_push(self, sent: datetime) -> bool:
-        """Tell whether a message was sent before that of the task's last push.
-
-        All of what it pushes for is in the run that follows that push.
-        """
-        return self._pushed is not None and sent < self._pushed
-
 
 _LOG = logging.getLogger("duebell.intake")
 
@@ -97,18 +39,6 @@ _PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 #: The errors of entries that did not take effect, by their places. One that is none of ours is a bug, and no
 #: reason to lose a message.
 Failures = dict[int, Exception]
-
-
-class _Step(NamedTuple):
-    """A change of a task, or the last of several pushes of it in a row.
-
-    places   the places of the entries that it is made for
-    covered  the marks of those of its own message that are before it in the row
-    """
-
-    places: list[int]
-    change: Change
-    covered: list[IntakeMark]
 
 
 def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, settings: Settings) -> Failures:
@@ -139,7 +69,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
 
 
 def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
-    """Add the tasks, each group of one id once: the first that can be right."""
+    """Add the tasks, of each group of one id the first that can be right."""
     failures: Failures = {}
     while groups:
         firsts = [next(iter(group)) for group in groups]
@@ -147,25 +77,21 @@ def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
         try:
             report = editor.add_many(tasks, if_exists=IfExists.KEEP)
         except InvalidTask as error:
-            wrong = {firsts[place]: one for place, one in _by_place(error).items()}
-            failures |= wrong
-            groups = [
-                left
-                for group in groups
-                if (left := {place: one for place, one in group.items() if place not in wrong})
-            ]
+            for index, one in _by_index(error).items():
+                failures[firsts[index]] = one
+                del groups[index][firsts[index]]
+            groups = [group for group in groups if group]
             continue
         except Exception as error:  # noqa: BLE001 (a bug must not lose a message)
             _note_bug(error)
             return failures | {place: error for group in groups for place in group}
-        failed = {one.index: one.error for one in report.failures}
-        for index, group in enumerate(groups):
-            failures |= dict.fromkeys(group, failed[index]) if index in failed else _faults(group)
+        for failed in report.failures:
+            failures |= dict.fromkeys(groups[failed.index], failed.error)
         break
     return failures
 
 
-def _by_place(error: InvalidInput) -> dict[int, InvalidTask]:
+def _by_index(error: InvalidInput) -> dict[int, InvalidTask]:
     found = {}
     for one in error.every:
         if named := _PLACE.fullmatch(one.field):
@@ -173,20 +99,6 @@ def _by_place(error: InvalidInput) -> dict[int, InvalidTask]:
     if not found:
         raise TypeError(f"names no task: {in_brief(error)}")
     return found
-
-
-def _faults(group: dict[int, NewTask]) -> Failures:
-    """The errors of adds whose id another has: they keep its task, but must be right by themselves."""
-    others = list(group.items())[1:]
-    return {place: fault for place, task in others if (fault := _fault(task))}
-
-
-def _fault(task: Mapping[str, Any]) -> InvalidTask | None:
-    try:
-        check_size(new_task(**task, now=utc_now()))
-    except InvalidTask as error:
-        return error
-    return None
 
 
 def _change_all(
@@ -214,110 +126,79 @@ def _change_in_order(
 ) -> tuple[Failures, list[int]]:
     """The failures of these changes of one task, and those that were made when their message came before.
 
-    After one that AWS did not answer the rest wait as well: they would overtake it.
+    A change fails with an earlier one of its message, and with an earlier one that AWS did not answer: it
+    would overtake it.
     """
     failures: Failures = {}
     repeated: list[int] = []
-    trouble: DuebellError | None = None
-    marks = [change.mark for change in group.values()]
-    made = {
-        source: DoneChanges(mark for mark in marks if mark.source == source)
-        for source in {mark.source for mark in marks}
-    }
-    steps = _steps(group, failures)
-    while steps:
-        places, change, covered = steps.pop(0)
-        if trouble:
-            failures |= dict.fromkeys(places, trouble)
-            continue
-        try:
-            if settings.intake_actions:
-                with suppress(TaskNotFound):
-                    check_action(settings, "id", editor.get(change.id).action)
-            done = made[change.mark.source]
-            if change.verb == PUSH:
-                is_made_now = _push(editor, change, done, covered)
-            else:
-                is_made_now = _change(editor, change, done)
-            if not is_made_now:
-                repeated += places
-        except InvalidInput as error:  # those that it covers are to be made without it
-            *earlier, last = places
-            failures[last] = error
-            steps = [*_steps({place: group[place] for place in earlier}, failures), *steps]
-        except DuebellError as error:
-            failures |= dict.fromkeys(places, error)
-            trouble = error if isinstance(error, AwsError | NotArmed | NotDeployed) else None
-        except Exception as error:  # noqa: BLE001 (as above)
-            _note_bug(error)
-            failures |= dict.fromkeys(places, error)
+    trouble: Exception | None = None
+    broken: dict[str, Exception] = {}
+    for row in _rows(group):
+        is_made = False
+        for place in reversed(row):
+            change = group[place]
+            if error := trouble or broken.get(change.mark.source):
+                failures[place] = error
+            elif not is_made:
+                try:
+                    if not _change(editor, change, settings):
+                        repeated.append(place)
+                    is_made = True
+                except Exception as error:  # noqa: BLE001 (a bug must not lose a message)
+                    _note_bug(error)
+                    failures[place] = error
+                    trouble = error if isinstance(error, AwsError | NotArmed | NotDeployed) else None
+        broken |= {group[place].mark.source: failures[place] for place in row if place in failures}
     return failures, repeated
 
 
-def _steps(group: Mapping[int, Change], failures: Failures) -> list[_Step]:
-    """The changes to make one after the other: of pushes in a row the last, for all that can be right.
-
-    `failures` gets those that cannot.
-    """
-    steps: list[_Step] = []
-    for is_push, several in itertools.groupby(group.items(), lambda one: one[1].verb == PUSH):
-        if not is_push:
-            steps += [_Step([place], change, []) for place, change in several]
-            continue
-        row = dict(several)
-        faults = {place: fault for place, push in row.items() if (fault := _fault(push.fields))}
-        failures |= faults
-        if right := [place for place in row if place not in faults]:
-            last = row[right[-1]]
-            same = [row[place].mark for place in right[:-1] if row[place].mark.source == last.mark.source]
-            steps.append(_Step(right, last, same))
-    return steps
+def _rows(group: Mapping[int, Change]) -> list[list[int]]:
+    """The places of the changes, one by one; those of pushes in a row together, as the last does for all."""
+    rows: list[list[int]] = []
+    for place, change in group.items():
+        if rows and change.verb == group[rows[-1][-1]].verb == PUSH:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    return rows
 
 
-def _push(editor: Editor, push: Change, made: DoneChanges, covered: Sequence[IntakeMark]) -> bool:
-    """Add or push the task; False if this push, or one that was sent later, was made before.
-
-    Problem: a message that comes twice, or late, would give the task an old due date and an old payload. A
-    task that has run since would run again. Solution: the mark says when the push was sent.
-
-    `covered` are the earlier pushes of its message: its mark says that they took effect.
-    """
-    with suppress(TaskNotFound):
-        made.recall(editor.get(push.id).intake)
-    if push.mark in made or made.is_before_push(push.sent):
-        return False
-    for mark in covered:
-        made.add(mark)
-    pushing = _marking(editor, made.mark(push.mark, pushed=push.sent))
-    pushing.add_one(push.fields, if_exists=IfExists.PUSH, max_wait=push.max_wait)
-    made.add(push.mark)
-    return True
-
-
-def _change(editor: Editor, change: Change, made: DoneChanges) -> bool:
-    """Make the change; False if it was made when its message came before.
+def _change(editor: Editor, change: Change, settings: Settings) -> bool:
+    """Make the change; False if it, or a push that was sent later, was made before.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, or undo a later change.
-    Or it would be refused for its own change. Solution: the mark on a task says which entries changed it.
+    Or it would be refused for its own change. A push would start a second run, with an old payload. Solution:
+    the mark on a task says which message changed it last, up to which entry, and when its push was sent.
     """
-    there = editor.get(change.id)
-    made.recall(there.intake)
-    if change.mark in made:
+    is_push = change.verb == PUSH
+    last: IntakeMark | None = None
+    is_cancelled = False
+    try:
+        there = editor.get(change.id)
+    except TaskNotFound:
+        if not is_push:
+            raise
+    else:
+        check_action(settings, "id", there.action)
+        last, is_cancelled = there.intake, there.status is Status.CANCELLED
+    if last and last.source == change.mark.source and change.mark.place <= last.place:
         return False
-    if change.verb != Verb.CANCEL or there.status is not Status.CANCELLED:
-        marking = _marking(editor, made.mark(change.mark))
+    pushed = last.pushed if last else None
+    if is_push and pushed and change.sent < pushed:
+        return False
+    marking = editor.acting_as(f"intake {change.mark.source}")
+    marking.intake_mark = IntakeMark(
+        source=change.mark.source,
+        place=change.mark.place,
+        pushed=change.sent if is_push else pushed,
+    )
+    if is_push:
+        marking.add_one(change.fields, if_exists=IfExists.PUSH, max_wait=change.max_wait)
+    elif change.verb != Verb.CANCEL or not is_cancelled:
         done = getattr(marking, change.verb)(change.id, **change.fields)
         if isinstance(done, BackfillReport) and done.failures:
             raise done.failures[0].error
-    made.add(change.mark)
     return True
-
-
-def _marking(editor: Editor, mark: IntakeMark) -> Editor:
-    """The editor that leaves this mark on what it changes."""
-    marking = editor.acting_as(f"intake {mark.source}")
-    marking.intake_mark = mark
-    return marking
 
 
 def _note_bug(error: Exception) -> None:

@@ -31,9 +31,6 @@ _ADD, _BACKFILL = "add", "backfill"
 #: The verb of a push.
 PUSH = "push"
 
-#: Characters that SQS refuses, and which JSON can have escaped.
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html
-_NOT_IN_SQS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 #: The detail-types of events of EventBridge. Each has a value of `do`.
@@ -143,12 +140,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def body(self) -> str:
-        """The entry as a message of its own: of a list, only this entry, no larger than it was there."""
+        """The entry as a message of its own: of a list, only this entry."""
         if self.place is None:
             return self.message.body
         try:
-            text = json.dumps(self.given, ensure_ascii=False, separators=(",", ":"))
-            return _NOT_IN_SQS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+            return json.dumps(self.given)  # in ASCII: SQS refuses some characters
         except RecursionError:  # it could be read, but is nested too deeply to be written
             return self.message.body
 

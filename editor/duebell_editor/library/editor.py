@@ -34,7 +34,7 @@ from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
 from duebell_editor.status.why import Why, explain
-from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem, check_grace
+from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.audit import Changes
 from duebell_shared.aws.intake_queue import DeadLetters
@@ -317,7 +317,7 @@ class Editor:
     ) -> tuple[Bucket, ...]:
         """Count what is to run, in `count` buckets; the first is the step that `start` is in.
 
-        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
+        step      minute, hour or day; days are those of the time zone, an IANA name
         count     the number of buckets, 1 to 100
 
         A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were
@@ -536,7 +536,7 @@ class Editor:
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))
         if new.action != NO_FOLLOW_UP:
-            self._known.check_all(new, None)
+            self._known.check(new)
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
@@ -631,38 +631,28 @@ class Editor:
         """
         return self._change(Verb.RETRY, id, lambda task: task.retried(now=self._clock()), rev)
 
-    def transaction(self, *, grace: timedelta = GRACE) -> Transaction:
-        """A transaction over tables of your own and the queue, for a `with` statement: see Transaction.
-
-        grace  how long the commit may take before its tasks are dropped, 10 seconds to an hour
-
-        Raises InvalidTask.
-        """
-        check_grace(grace)
+    def transaction(self) -> Transaction:
+        """A transaction over tables of your own and the queue, for a `with` statement: see Transaction."""
         return Transaction(
             self._backend,
             self._check,
-            lambda task: self._reserve(task, grace, is_generated=False),
+            lambda task: self._reserve(task, is_generated=False),
             {Verb.CANCEL: self.cancel_item, Verb.MOVE: self.move_item, Verb.UPDATE: self.update_item},
         )
 
-    def reserve(self, action: str, *, grace: timedelta = GRACE, **fields: Unpack[TaskFields]) -> Reservation:
+    def reserve(self, action: str, **fields: Unpack[TaskFields]) -> Reservation:
         """Store a task that is run only if a transaction of your own confirms it. Returns its reservation.
 
         Put the reservation's `confirm` among the `TransactItems` of your client, or give it to pynamodb's
         `TransactWrite`. The task is added if and only if that transaction is committed. `transaction()` does
-        both.
+        both. The arguments are those of `add`, but for `if_exists`, `max_wait` and `rev`.
 
-        action, fields  those of `add`, but for `if_exists`, `max_wait` and `rev`
-        grace           how long the transaction has time, 10 seconds to an hour
-
-        A task that is not confirmed in time is deleted, and the transaction then fails. An id that is
-        reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
+        The transaction has two minutes. After that the task is deleted, and the transaction fails. An id that
+        is reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, QueueFull, NotArmed.
         """
         given = fields_of(NewTask, {"action": action, **fields})
-        task, is_generated = self._check(given), given.get("id") is None
-        reserved = self._reserve(task, check_grace(grace), is_generated=is_generated)
+        reserved = self._reserve(self._check(given), is_generated=given.get("id") is None)
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
@@ -881,7 +871,7 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
         task = self._signed(check_size(new))
-        self._known.check_all(task, given.get("payload"))
+        self._known.check(task)
         if traceparent := self.traces.get(task.id):
             return msgspec.structs.replace(task, traceparent=traceparent)
         if "opentelemetry.trace" not in sys.modules:
@@ -890,11 +880,11 @@ class Editor:
 
         return msgspec.structs.replace(task, traceparent=current_traceparent())
 
-    def _reserve(self, task: Task, grace: timedelta, *, is_generated: bool) -> Task:
+    def _reserve(self, task: Task, *, is_generated: bool) -> Task:
         """Store a checked task as reserved, from now on, and arm the rule for it."""
         if task.batch is not None:
             raise InvalidTask("batch", "cannot be combined with a reservation: add the task itself")
-        reserved = task.reserved(uuid4().hex, until=self._clock() + grace)
+        reserved = task.reserved(uuid4().hex, until=self._clock() + GRACE)
         return self._adder.add(reserved, Policy(), is_generated=is_generated).task
 
     def _cancelled(self, task: Task) -> Task:
@@ -910,7 +900,7 @@ class Editor:
                 changed_task(task, change, now=self._clock(), calendars=self._backend.calendar)
             )
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
-                self._known.check_all(changed, change.get("payload"))
+                self._known.check(changed)
             return changed
 
         return apply

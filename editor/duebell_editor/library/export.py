@@ -21,8 +21,9 @@ from duebell_shared.tasks.checks import check_changed_by, check_due, check_name
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
 from duebell_shared.tasks.follow_up import Owed
 from duebell_shared.tasks.history import (
+    MAX_FAILURES,
+    MAX_PACKED_FAILURES,
     bounded,
-    bounded_attempts,
     bounded_events,
     bounded_occurrences,
     in_a_line,
@@ -171,11 +172,11 @@ def _as_it_goes_on(task: Task) -> Task:
     task = replace(
         task,
         failure=bounded(task.failure) if task.failure else None,
-        failures=bounded_attempts(task.failures),
+        failures=bounded_events(task.failures[-MAX_FAILURES:], MAX_PACKED_FAILURES),
         occurrences=bounded_occurrences(task.occurrences),
         events=bounded_events(task.events),
         follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
-        result_json=task.result_json if task.result_fits else None,
+        result_json=None if task.failure else task.result_json,
         result_error=in_a_line(task.result_error) if task.result_error else None,
     )
     if task.status is Status.RUNNING:

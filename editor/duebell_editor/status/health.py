@@ -94,7 +94,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     name         the scheduler's name; the table's if none was given
     region       the region and the account that the rule is in; empty if it could not be read
     account      see region
-    label, color what the environment is called, such as production, and its colour
+    color        the colour of its name
     table, rule  the names of the table and of the bell
     bell         what the bell is: a rule of EventBridge, or a schedule of EventBridge Scheduler
     expression   the bell's cron expression, as AWS has it; empty if it could not be read
@@ -140,7 +140,6 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     name: str = ""
     region: str = ""
     account: str = ""
-    label: str = ""
     color: Color | None = None
     expression: str = ""
     enabled: bool = False

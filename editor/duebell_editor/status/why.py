@@ -28,7 +28,6 @@ class WaitCause(StrEnum):
 
     NOT_DUE = "not_due"
     RETRY = "retry"
-    SNOOZED = "snoozed"
     LIMIT = "limit"
     ACTION_PAUSED = "action_paused"
     CLOSED = "closed"
@@ -131,9 +130,8 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
     """Explain a task that does not wait for a start: it runs, is paused or reserved, or is over."""
     way_out = ""
     if task.owes:
-        failed = f": the last try failed: {task.follow_up_error}" if task.follow_up_error else ""
         cause = WaitCause.FOLLOW_UP
-        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added{failed}"
+        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added"
     elif task.status is Status.PAUSED:
         cause, way_out = WaitCause.PAUSED, f"`duebell resume {quote(task.id)}`"
         by = f" by {task.changed_by}" if task.changed_by else ""
@@ -227,11 +225,9 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
         of = f" of {attempts}" if attempts else ""
         what = f"attempt {task.attempt + 1}{of} is at {at}: the last one failed with {task.failure}"
         return Why(id=task.id, cause=WaitCause.RETRY, what=what)
-    if task.snoozes:
-        return Why(id=task.id, cause=WaitCause.SNOOZED, what=f"its action has put it off until {at}")
     put_off = _seconds((queued - task.due) / MILLISECOND)
-    spread = f", {put_off} after its due date, by its spread" if task.spread else ""
-    return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"it is not due yet: {at}{spread}")
+    later = f", {put_off} after its due date" if queued > task.due else ""
+    return Why(id=task.id, cause=WaitCause.NOT_DUE, what=f"it is not due yet: {at}{later}")
 
 
 def _of_clock(task: Task, record: ArmingRecord, now: datetime) -> Why | None:

@@ -16,18 +16,17 @@ from duebell_shared.errors import (
 )
 from duebell_shared.queue.calls import throttle_pauses
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
-from duebell_shared.queue.places import lane_of
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import Task
-
-from .table_writes import table_of
 
 #: The reasons for which another try may succeed: another transaction is under way, or it was throttled.
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItems.html
 _PASSING = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError", "TransactionConflict"}
 
 _REFUSED = "ConditionalCheckFailed"
+
+#: The reason why the write of a task is refused.
+_CHANGED = "it was changed, moved or dropped since it was read: make the transaction again"
 
 
 def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
@@ -43,7 +42,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
         return
     if isinstance(error, AwsUnavailable):
         raise TransactionUnknown(f"it is not known whether the transaction is committed: {error}") from error
-    told = tuple(_told(backend, writes, refusal) for refusal in transacted.refusals)
+    told = tuple(_told(writes, refusal) for refusal in transacted.refusals)
     is_over = drop_reservations(backend, writes) > 0
     if not transacted.is_sure and not is_over:
         raise TransactionUnknown(
@@ -80,37 +79,17 @@ def _tried(
 def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
     """Delete the reserved tasks of these writes; return how many are deleted for certain.
 
-    One that cannot be deleted now ends by itself. After one is deleted, the transaction cannot be committed.
+    One that cannot be deleted now, or that a relane has moved, ends by itself. After one is deleted, the
+    transaction cannot be committed.
     """
     dropped = 0
     for write in writes:
         if isinstance(write, TaskWrite) and write.old.status is Status.RESERVED:
             try:
-                dropped += drop_reservation(backend, write.old)
+                dropped += backend.store.delete(write.old)
             except DuebellError:
                 continue
     return dropped
-
-
-def drop_reservation(backend: Backend, reserved: Task) -> bool:
-    """Delete this reserved task, also where a relane has moved it.
-
-    False if it is confirmed, changed or gone: a confirmed task may have run and be deleted since.
-    """
-    if backend.store.delete(reserved):
-        return True
-    moved = _moved(backend, reserved)
-    return moved is not None and moved.reservation == reserved.reservation and backend.store.delete(moved)
-
-
-def _moved(backend: Backend, read: Task) -> Task | None:
-    """Return the task as it is in another lane, if a relane has moved it there since it was read.
-
-    A transaction that names the task in its earlier lane is refused then.
-    """
-    lane = lane_of(read.id, len(backend.armer.read().lanes))
-    there = None if lane == read.lane else backend.store.get(lane, read.id)
-    return there if there and there.created_at == read.created_at else None
 
 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
@@ -125,32 +104,19 @@ def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool
 
 
 def _is_made(backend: Backend, write: TaskWrite) -> bool:
-    there = backend.store.get(write.old.lane, write.old.id) or _moved(backend, write.old)
+    there = backend.store.get(write.old.lane, write.old.id)
     if there is None or write.old.status is not Status.RESERVED:
         return there == write.new and write.new.status is Status.CANCELLED
     is_confirmed = there.reservation is None and there.rev > write.old.rev
     return is_confirmed and there.created_at == write.old.created_at
 
 
-def _told(backend: Backend, writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
     if refusal.what:  # an answer without reasons, which is of no item
         return refusal
     write = writes[refusal.index]
     if not isinstance(write, TaskWrite):
-        return replace(refusal, what=table_of(write))
-    message = refusal.message
-    if refusal.code == _REFUSED:
-        message = f"{_reason(backend, write.old)}: make the transaction again"
+        [(kind, arguments)] = write.items()
+        return replace(refusal, what=f"{kind} to table {quoted(arguments['TableName'])}")
+    message = _CHANGED if refusal.code == _REFUSED else refusal.message
     return replace(refusal, what=f"task {quoted(write.old.id)}", message=message)
-
-
-def _reason(backend: Backend, read: Task) -> str:
-    try:
-        moved = _moved(backend, read)
-    except DuebellError:
-        moved = None
-    if moved:
-        return "the queue was given more lanes since it was read, and `duebell relane` moved it"
-    if read.status is Status.RESERVED:
-        return "its reservation has ended, or another one took it over"
-    return "it was changed since it was read"

@@ -6,18 +6,13 @@ from operator import and_
 from typing import Any
 
 from duebell_shared.backend import Backend
-from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import Instant
-from duebell_shared.queue.changes import TaskWrite, update_of
-from duebell_shared.quoting import quoted
+from duebell_shared.queue.changes import TaskWrite, change_of
 from duebell_shared.tasks.task import Task
 
-from .commit import drop_reservation
-
-#: The time that a transaction has to confirm its tasks, if none is given, and the bounds of it. For a task
-#: that is due, the worker is started again and again in this time.
+#: The time that a transaction has to confirm its tasks. For a task that is due, the worker is started again
+#: and again in this time.
 GRACE = timedelta(minutes=2)
-_SHORTEST, _LONGEST = timedelta(seconds=10), timedelta(hours=1)
 
 
 class TransactionItem:
@@ -64,8 +59,8 @@ class TransactionItem:
             lane = UnicodeAttribute(hash_key=True)
             id = UnicodeAttribute(range_key=True)
 
-        update = update_of(self.write.old, self.write.new)
-        sets = [Path([name]).set(value) for name, value in update.sets.items()]
+        update = change_of(self.write.old, self.write.new)
+        sets = [Path([name]).set(value) for name, value in (update.sets or {}).items()]
         removes = [Path([name]).remove() for name in update.removes]
         conditions: list[Any] = [Path([name]) == value for name, value in update.where.items()]
         return {
@@ -101,11 +96,4 @@ class Reservation(TransactionItem):
         run or its time was over. After True, a transaction that comes later fails. A reservation that is not
         dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
         """
-        return drop_reservation(self._backend, self.write.old)
-
-
-def check_grace(grace: object) -> timedelta:
-    """The time that a transaction has. Raises InvalidTask."""
-    if not isinstance(grace, timedelta) or not _SHORTEST <= grace <= _LONGEST:
-        raise InvalidTask("grace", f"must be a timedelta of 10 seconds to an hour, not {quoted(grace)}")
-    return grace
+        return self._backend.store.delete(self.write.old)

@@ -2,23 +2,24 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
+from botocore.model import ServiceModel, Shape
+from botocore.validate import ParamValidator
+
+from duebell_shared.aws.aws_session import QuickLoader
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
 from duebell_shared.queue.changes import MOST_WRITES, Other, TaskWrite
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
 
 from .commit import commit, drop_reservations
-from .table_writes import check_write, put_of
 from .task_writes import TransactionItem
-
-if TYPE_CHECKING:
-    from boto3.dynamodb.conditions import ConditionBase
 
 
 class Transaction:
@@ -73,27 +74,32 @@ class Transaction:
         if kind is None and self._writes:
             self._commit()
 
-    def put(
-        self, *, table: str, item: Mapping[str, Any], condition: "ConditionBase | str | None" = None
-    ) -> None:
+    def put(self, *, table: str, item: Mapping[str, Any], condition: str | None = None) -> None:
         """Put an item into a table of yours.
 
         item       attributes and their values, in Python's types as boto3's Table takes them: numbers are
                    whole or Decimal
-        condition  made with boto3's `Attr`, or an expression without placeholders, such as
-                   `attribute_not_exists(id)`
+        condition  an expression without placeholders, such as `attribute_not_exists(id)`
 
         Raises InvalidTransaction.
         """
-        self._take(put_of(table, item, condition))
+        put: dict[str, Any] = {"TableName": table, "Item": _serialized(item)}
+        if condition is not None:
+            put["ConditionExpression"] = condition
+        self.write({"Put": put})
 
-    def write(self, item: Mapping[str, Any]) -> None:
+    def write(self, item: dict[str, Any]) -> None:
         """Any write, `{"Put" | "Update" | "Delete" | "ConditionCheck": …}` as the SDK's client takes it.
 
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItem.html
         Raises InvalidTransaction.
         """
-        self._take(check_write(item))
+        report = ParamValidator().validate(item, _shape())
+        if report.has_errors():
+            raise InvalidTransaction("write", in_brief(report.generate_report()))
+        if len(item) != 1:
+            raise InvalidTransaction("write", f"must be one write, not {len(item)}: {quoted(item)}")
+        self._take(item)
 
     def add(self, action: str, **fields: Unpack[TaskFields]) -> Task:
         """Add a task; the arguments are those of `Editor.add`, but for `if_exists`, `max_wait` and `rev`.
@@ -174,3 +180,23 @@ class Transaction:
         reserved = self._backend.parallel(self._reserve, new)
         made = [TaskWrite(one, one.confirmed()) for one in reserved if isinstance(one, Task)]
         return made, next((one for one in reserved if isinstance(one, DuebellError)), None)
+
+
+def _serialized(item: object) -> Any:
+    from boto3.dynamodb.types import TypeSerializer  # noqa: PLC0415 (few services make transactions)
+
+    if not isinstance(item, Mapping):
+        raise InvalidTransaction("item", f"must be a mapping of attributes to values, not {quoted(item)}")
+    try:
+        return TypeSerializer().serialize(item)["M"]
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise InvalidTransaction("item", in_brief(error)) from None
+
+
+@cache
+def _shape() -> Shape:
+    """The SDK's description of an item of a transaction. The queue's own client checks nothing."""
+    model = ServiceModel(QuickLoader().load_service_model("dynamodb", "service-2"))
+    call: Any = model.operation_model("TransactWriteItems").input_shape
+    shape: Shape = call.members["TransactItems"].member
+    return shape

@@ -80,10 +80,6 @@ PARAMETERS = {
         default="duebell", pattern=r"[a-zA-Z][a-zA-Z0-9-]{2,29}",
         says="3 to 30 letters, digits and hyphens, and a letter first", option="--name",
     ),
-    "Label": _same(
-        "label", pattern=r"[A-Za-z0-9 ._-]{0,32}",
-        says="at most 32 letters, digits, spaces and any of ._-", option="--label",
-    ),
     "Color": _same("color", option="--color"),
     "CodeBucket": Parameter(
         "The S3 bucket that holds the worker's bundle.",
@@ -367,7 +363,6 @@ _SHARED = (
     "kept_payload",
     "audit",
     "audit_retention",
-    "label",
     "color",
     "bell",
     "intake",
@@ -377,7 +372,7 @@ _SHARED = (
 def environment_of(settings: Settings) -> dict[str, str]:
     """The variables of this scheduler for its clients.
 
-    Settings of the history, the label, the bell and the intake are in it only if they are not the defaults.
+    Settings of the history, the colour, the bell and the intake are in it only if they are not the defaults.
     A client needs that of the history as well as the worker, because it ends the tasks that it cancels.
     """
     default = Settings()

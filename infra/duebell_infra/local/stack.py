@@ -25,8 +25,8 @@ from .state import StateFolder
 #: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-#: Metrics would only fill the worker's log here; the label tells the page from one on AWS.
-_USUAL = {"Metrics": "off", "Alarms": "no", "Label": "local"}
+#: Metrics would only fill the worker's log here; the colour tells the page from one on AWS.
+_USUAL = {"Metrics": "off", "Alarms": "no", "Color": "gray"}
 
 
 class EmbeddedStack:

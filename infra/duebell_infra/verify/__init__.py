@@ -17,7 +17,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.output import in_one_line
+from duebell_editor.cli.output import plain
 from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.instants import utc_now
 from duebell_shared.settings import Settings
@@ -45,7 +45,6 @@ CHECKS = (
     Check("read", queue.read),
     Check("index", queue.index),
     Check("history", queue.history),
-    Check("expiry", queue.expiry),
     *_writes("claim"),
     *_writes("change"),
     *_writes("delete"),
@@ -93,15 +92,22 @@ def verify(
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
-    """Print a line for each finding as it comes; return the exit status."""
-    results = set[Result]()
-    is_any_lacking = False
+    """Say each finding as it comes; the exit status."""
+    status = Exit.DONE
     for finding in findings:
-        results.add(finding.result)
-        is_any_lacking |= bool(finding.lacks)
-        way_out = f"; to do: {in_one_line(finding.way_out)}" if finding.way_out else ""
-        line = f"{finding.result} {finding.check}: {in_one_line(finding.found)}{way_out}"
-        typer.echo(json.dumps(msgspec.to_builtins(finding)) if as_json else line)
-    if Result.FAILED in results:
-        return Exit.WRONG
-    return Exit.AWS if is_any_lacking else Exit.DONE
+        if finding.result is Result.FAILED:
+            status = Exit.WRONG
+        elif finding.lacks and status is Exit.DONE:
+            status = Exit.AWS
+        if as_json:
+            typer.echo(json.dumps(msgspec.to_builtins(finding)))
+        else:
+            _show(finding)
+    return status
+
+
+def _show(finding: Finding) -> None:
+    """Print a line for people; what is to be done is on a second one."""
+    typer.echo(f"{finding.result:<11}  {finding.check:<21}  {plain(' '.join(finding.found.split()))}")
+    if finding.way_out:
+        typer.echo(f"{'':<36}to do: {plain(finding.way_out)}")

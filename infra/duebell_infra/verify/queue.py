@@ -13,7 +13,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from duebell_shared.aws.aws_session import is_here
 from duebell_shared.errors import DuebellError
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past, PastKey
@@ -239,22 +238,6 @@ def history(scene: Scene) -> None:
 def _queued(store: Store, *, begin: str, bounds: Any) -> list[QueueKey]:
     """The keys of LANE within these bounds whose ids begin so."""
     return [key for key in store.queued(LANE, **bounds) if key.id.startswith(begin)]
-
-
-def expiry(scene: Scene) -> Finding:
-    """DynamoDB deletes tasks that have expired."""
-    client, table = scene.client, scene.backend.settings.table
-    told = client.describe_time_to_live(TableName=table)["TimeToLiveDescription"]
-    status, attribute = told["TimeToLiveStatus"], told.get("AttributeName", "expires_at")
-    if status in {"ENABLED", "ENABLING"} and attribute == "expires_at":
-        return Finding(found=f"time to live by expires_at: {status}")
-    if is_here(client.meta.endpoint_url):
-        raise NotMade(f"time to live is {status}: the AWS on this machine deletes nothing")
-    raise Wrong(
-        f"time to live is {status}, by {attribute}: history is never deleted",
-        f"aws dynamodb update-time-to-live --table-name {table} --time-to-live-specification "
-        f"Enabled=true,AttributeName=expires_at",
-    )
 
 
 def _key_of(task: Task) -> QueueKey:

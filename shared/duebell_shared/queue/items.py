@@ -26,21 +26,18 @@ from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
 from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_traceparent
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
     MAX_PACKED_EVENTS,
     Event,
-    FailedAttempt,
     Failure,
     Lateness,
     Occurrence,
     bounded_events,
     bounded_occurrences,
-    pack_events,
-    pack_occurrences,
-    unpack_events,
-    unpack_occurrences,
+    pack,
+    unpack,
 )
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.status import Status
@@ -62,7 +59,7 @@ _NOT_OURS = (
 
 #: Types of values that are stored even if they are 0 or empty; and the fields that are not.
 _ALWAYS = {int, str}
-_UNLESS_0 = {"priority", "snoozes"}
+_UNLESS_0 = {"priority"}
 
 #: The fields that every item has.
 _REQUIRED = ("id", "lane", "action", "due", "payload_json", "status", "attempt", "rev", "created_at")
@@ -152,11 +149,10 @@ _OF_TYPES: dict[Any, _Kind] = {
     IntakeMark: _json(IntakeMark),
     Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness),
     tuple[str, ...]: _text(",".join, lambda text: tuple(text.split(","))),
-    tuple[FailedAttempt, ...]: _json(tuple[FailedAttempt, ...]),
     tuple[Occurrence, ...]: _packed(
-        lambda those: pack_occurrences(bounded_occurrences(those)), unpack_occurrences
+        lambda those: pack(bounded_occurrences(those)), lambda those: unpack(those, Occurrence)
     ),
-    tuple[Event, ...]: _packed(pack_events, unpack_events),
+    tuple[Event, ...]: _packed(pack, lambda those: unpack(those, Event)),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
@@ -173,6 +169,7 @@ _OF_FIELDS: dict[str, _Kind] = {
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
     "past": _text(lambda place: render_past(*place), parse_past),
+    "traceparent": _text(str, fit_traceparent),
 }
 
 #: The names of attributes that are not those of their fields.
@@ -289,7 +286,6 @@ _WRITTEN_BY_RUNS = (
     "result",
     "result_error",
     "run",
-    "snoozes",
     "started_at",
 )
 
@@ -348,7 +344,7 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     last no follow-up.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
-    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
+    if not is_outcome or (old.owes and new.owes):  # its batch has counted it
         return
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
     error = _NO_ROOM if new.result_json else new.result_error

@@ -81,9 +81,15 @@ def changed_task(
     if "due" in change and check_due(change["due"], now) != task.due:
         # The same due date is no move: it would make all attempts anew, and at once.
         changed = changed.moved(change["due"], now=now)
-    if not change.keys().isdisjoint(RECURRING):
-        changed = changed.rescheduled(_changed_recurrence(changed, change, now, calendars), now=now)
-    return changed
+    if change.keys().isdisjoint(RECURRING):
+        return changed
+    if (before := changed.recurrence) is None:
+        raise InvalidTask(
+            "schedule",
+            f"cannot be given to task {quoted(task.id)}, which runs once: cancel it, and add a recurring one",
+        )
+    recurrence = _changed_recurrence(before, change, now, calendars)
+    return changed.rescheduled(recurrence.instead_of(before, changed.due, now))
 
 
 def _new_recurrence(
@@ -99,18 +105,9 @@ def _new_recurrence(
 
 
 def _changed_recurrence(
-    task: Task, change: Mapping[str, Any], now: datetime, calendars: Calendars | None
+    there: Recurrence, change: Mapping[str, Any], now: datetime, calendars: Calendars | None
 ) -> Recurrence:
-    """The task's recurrence with the changes.
-
-    Another expression comes with its own time zone, start and end.
-    """
-    there = task.recurrence
-    if there is None:
-        made = _new_recurrence(change, now, calendars)
-        if made is None:
-            raise InvalidTask("schedule", f"is missing: task {quoted(task.id)} runs once")
-        return made
+    """The recurrence with the changes. Another expression comes with its own time zone, start and end."""
     schedule = there.schedule
     if not change.keys().isdisjoint(SCHEDULE):
         before = {name: getattr(schedule, FIELDS[name].named or name) for name in SCHEDULE}

@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Self
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from duebell_shared.instants import LATEST, MILLISECOND, Instant
@@ -60,14 +59,13 @@ class Origin(StrEnum):
 
 
 class PendingOccurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence that waits: when it is due, when it is looked at, its attempts and snoozes so far."""
+    """An occurrence that waits: when it is due, when it is looked at, and its attempts so far."""
 
     due: Instant
     queued: Instant
     attempt: Count = 0
     origin: Origin = Origin.SCHEDULE
     missed: Count = 0
-    snoozes: Count | UnsetType = UNSET
 
 
 class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,16 +114,16 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     def with_pending(self, one: PendingOccurrence) -> Self:
         return replace(self, pending=(*self.pending, one))
 
-    def instead_of(self, before: "Recurrence | None", due: datetime, now: datetime) -> Self:
+    def instead_of(self, before: "Recurrence", due: datetime, now: datetime) -> Self:
         """In place of `before`, which stands at `due`: at this schedule's first occurrence from now on.
 
         An occurrence in line at `due` stays if this schedule has it, too. If the schedule is the same, it
         goes on where `before` was, so that an occurrence that was moved does not come twice.
         """
-        is_of_schedule = before is not None and before.origin is Origin.SCHEDULE
+        is_of_schedule = before.origin is Origin.SCHEDULE
         if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
-        if before is not None and not is_of_schedule and before.schedule == self.schedule:
+        if not is_of_schedule and before.schedule == self.schedule:
             # A calendar that was imported again may have made this a holiday.
             after = before.next_due
             return replace(self, next_due=after and self.schedule.next_after(after - MILLISECOND))

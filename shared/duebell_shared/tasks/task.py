@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Annotated, Any, NamedTuple, Self
 
 import msgspec
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
@@ -21,41 +20,34 @@ from .follow_up import Cause, FollowUp, Members, Owed, check_id
 from .history import (
     ADD,
     ATTEMPT,
+    MAX_FAILURES,
     Event,
-    FailedAttempt,
     Failure,
     Lateness,
     Occurrence,
     Result,
-    attempts_left_running,
     bounded,
     bounded_occurrences,
     in_a_line,
     in_order,
-    in_short,
-    latest,
 )
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import FINISHED, Status
 
-#: Places that a mark names at most.
-MAX_WITHOUT = 20
+#: The error of an attempt whose outcome was not written.
+_LEFT_RUNNING = "WorkerDied: its run left it running: the process ended, or could not write the outcome"
 
 
 class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The last change of a task by a message of the intake queue, by which it is known when it comes again.
 
-    source   the id of its message or event, the same each time it comes and of no other one
-    place    its place in the message's list
-    without  places of earlier changes of the task in the list that did not take effect; all others did
-    alone    whether nothing is known of the earlier ones: too many did not take effect
-    pushed   when the message of the task's last push was sent
+    source  the id of its message or event, the same each time it comes and of no other one
+    place   its place in the message's list; all earlier changes of the task in the list took effect
+    pushed  when the message of the task's last push was sent
     """
 
     source: Annotated[str, msgspec.Meta(max_length=100)]
     place: int = 0
-    without: Annotated[tuple[int, ...], msgspec.Meta(max_length=MAX_WITHOUT)] = ()
-    alone: bool = False
     pushed: Instant | None = None
 
 
@@ -70,12 +62,9 @@ _RESULTS = {
     Status.EXPIRED: "expired",
 }
 
-#: Characters that a task keeps of the error of its follow-up.
-_MOST_ERROR = 300
-
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
-#: full. With a payload of up to `_LEAVES_ROOM` characters, it has room for both.
-MAX_RESULT, _LEAVES_ROOM = 4 * 1024, 64 * 1024
+#: full.
+MAX_RESULT = 4 * 1024
 
 #: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
 #: each of three things: the setting of the rule, the next whole minute, and the ring in it. The Lambda takes
@@ -125,7 +114,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     attempt      the number of attempts that runs have claimed
     begun        the last attempt that its action allows, recorded just before it is made; None until then, so
                  that a claim of a run that died does not count as that attempt
-    snoozes      the number of times that Snooze has put this occurrence off; such attempts do not count
     limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
@@ -138,7 +126,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
                  retried; the last ten, the latest at the end. None of those before a move or a retry
     result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
-                 results and it is done. A recurring task has that of the occurrence that ended last
+                 results and it is done. A recurring task has that of its last occurrence, until an attempt of
+                 the next one fails
     result_error  why the result was not kept: it has no form in JSON, or is too large
     expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
                  nothing has confirmed by then
@@ -157,8 +146,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     batch        the id of the batch that waits for it to end; None for none
     counted      whether its batch has counted its end
     members      of a batch, the tasks that it waits for; None for any other task
-    follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
-                 failed
+    follow_up_error  why the last follow-up could not be added
 
     spread         the longest delay after it is due; the delay is always the same for the same id
     expires_after  the longest delay of its start. Later, it expires instead; None for any time
@@ -186,10 +174,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms: Milliseconds | None = None
     lateness: Lateness | None = None
     begun: Count | None = None
-    snoozes: Count = 0
     limited_since: Instant | None = None
     failure: Failure | None = None
-    failures: tuple[FailedAttempt, ...] = ()
+    failures: tuple[Event, ...] = ()
     result_json: str | None = None
     result_error: str | None = None
     expires_at: Instant | None = None
@@ -229,14 +216,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def result(self) -> Any:
         """The result of its action, as JSON's own types; None if that was None, or is not kept."""
         return None if self.result_json is None else payloads.decode_or_text(self.result_json)
-
-    @property
-    def result_fits(self) -> bool:
-        """Tell whether there is room for its result in its item."""
-        if self.result_json is None:
-            return True
-        has_room = self.failure is None or len(self.payload_json) <= _LEAVES_ROOM
-        return has_room and len(self.result_json.encode()) <= MAX_RESULT
 
     @property
     def starts_by(self) -> datetime | None:
@@ -297,18 +276,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.status in _RESULTS:
             failure = self.failure if self.status is Status.FAILED else None
             yield from self._attempt(_RESULTS[self.status], self.finished_at, failure)
-        at = self.created_at
-        for failed in self.failures:
-            at = failed.started_at or at
-            yield Event(
-                at=at,
-                what=ATTEMPT,
-                attempt=failed.attempt,
-                result=Result.FAILED,
-                due=failed.due if self.recurrence else None,
-                ended_at=failed.finished_at,
-                error=in_a_line(f"{failed.type}: {failed.message}"),
-            )
+        yield from self.failures
 
     def _attempt(self, result: str, ended_at: datetime | None, failure: Failure | None) -> tuple[Event, ...]:
         """The attempt that was started last, if any."""
@@ -319,6 +287,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             what=ATTEMPT,
             attempt=self.attempt,
             result=result,
+            due=self.due,
             ended_at=ended_at,
             run=self.run,
             lateness_ms=self.lateness_ms,
@@ -380,9 +349,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
         recurrence = self._with_origin(Origin.RESCHEDULED)
-        moved = self._changed(
-            due=due, attempt=0, snoozes=0, failure=None, failures=others, recurrence=recurrence
-        )
+        moved = self._changed(due=due, attempt=0, failure=None, failures=others, recurrence=recurrence)
         if self.status is Status.PAUSED:
             return moved
         return moved._requeued(max(self._delayed(due), to_utc(now)))
@@ -401,9 +368,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return changed._spread_over(now) if "spread" in changes else changed
 
     def _spread_over(self, now: datetime) -> Self:
-        if self.queued is None or self.attempt or self.snoozes:
+        if self.queued is None or self.attempt:
             return self
         if self.recurrence is None:
+            if self.started_at is not None:  # it may be snoozed
+                return self
             return replace(self, queued=max(self._delayed(self.due), to_utc(now)), limited_since=None)
         is_of_schedule = self.recurrence.origin is Origin.SCHEDULE
         return replace(self._requeued(self.queued) if is_of_schedule else self, limited_since=None)
@@ -418,21 +387,18 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.on_failed or self.then:
             check_id(self.id)
 
-    def rescheduled(self, recurrence: Recurrence, *, now: datetime) -> Self:
-        """With another schedule, or other rules for it, from now on.
+    def rescheduled(self, recurrence: Recurrence) -> Self:
+        """With another schedule, or other rules for it, from now on: see `Recurrence.instead_of`.
 
         An occurrence of the old schedule that was not tried yet gives way to the first of the new one, unless
         the new one has it too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
-        So does the retry of a task that ran once until now.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
-        recurrence = recurrence.instead_of(self.recurrence, self.due, now)
-        is_retry = self.recurrence is None and (self.attempt > 0 or self.snoozes > 0)
-        if is_retry or (self.recurrence and self.recurrence.origin is not Origin.SCHEDULE):
+        if self.recurrence and self.recurrence.origin is not Origin.SCHEDULE:
             recurrence = recurrence.with_pending(
                 self._as_pending(self.limited_since or self.queued or self._delayed(self.due))
             )
-        seated = self._changed(recurrence=recurrence, expires_after=None)._at_next()
+        seated = self._changed(recurrence=recurrence)._at_next()
         if seated is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
         return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
@@ -566,7 +532,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def as_counted(self) -> Self:
         """The task that has ended, counted by its batch; it still owes."""
-        return self._changed(counted=True, follow_up_error=self.follow_up_error)
+        return self._changed(counted=True)
 
     def _unblocked(self, now: datetime, keep: RetentionPolicy) -> Self:
         members = self.members
@@ -600,8 +566,18 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         numbers = [one.attempt for one in self.failures if one.due == self.due]
         known = numbers[-1] if numbers else self.attempt - 2 if self.failure else 0
-        lost = attempts_left_running(self.due, known, self.attempt)
-        return replace(self, failures=latest((*self.failures, *lost)))
+        lost = (
+            Event(
+                at=self.started_at or self.due,
+                what=ATTEMPT,
+                attempt=attempt,
+                result=Result.FAILED,
+                due=self.due,
+                error=_LEFT_RUNNING,
+            )
+            for attempt in range(max(known + 1, self.attempt - MAX_FAILURES), self.attempt)
+        )
+        return replace(self, failures=(*self.failures, *lost)[-MAX_FAILURES:])
 
     def beginning(self, last: int) -> Self:
         """The task just claimed, with its last attempt recorded as begun: claims before are not counted."""
@@ -645,12 +621,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(at),
             failure=failure,
-            failures=self._failures_with(failure, now),
+            failures=self._failures_with("retried", failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
-            events=(*self.events, *self._attempt("retried", to_utc(now), failure)),
+            result_json=None,
         )
-        if not changed.result_fits:
-            changed = replace(changed, result_json=None)
         return changed._requeued(to_utc(at))
 
     def snoozed(self, until: datetime, payload_json: str | None = None, *, now: datetime) -> Self:
@@ -662,7 +636,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(until),
             attempt=self.attempt - 1,
-            snoozes=self.snoozes + 1,
             payload_json=self.payload_json if payload_json is None else payload_json,
             recurrence=self._with_origin(Origin.RESCHEDULED),
             events=(*self.events, *self._attempt("snoozed", to_utc(now), None)),
@@ -709,7 +682,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             due=one.due,
             queued=one.queued,
             attempt=one.attempt,
-            snoozes=one.snoozes or 0,
             recurrence=recurrence,
         )
 
@@ -732,7 +704,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             attempt=self.attempt,
             origin=origin,
             missed=self.missed_runs,
-            snoozes=self.snoozes or UNSET,
         )
 
     def _with_origin(self, origin: Origin) -> Recurrence | None:
@@ -752,7 +723,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             status=Status.SCHEDULED,
             queued=to_utc(queued),
             attempt=0,
-            snoozes=0,
             failure=None,
             failures=(),
             result_json=None,
@@ -775,7 +745,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         cleared: dict[str, Any] = {"result_json": None, "result_error": None, "failure": None}
         over = replace(self, **cleared | changes)
         new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
-        over = replace(over, failures=self._failures_with(new, now))
+        over = replace(over, failures=self._failures_with(Result.FAILED, new, now))
         if self.recurrence:
             over = replace(
                 over,
@@ -813,11 +783,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             owes=owed,
             follow_up_error=None,
         )
-
-    def follow_up_failed(self, error: str) -> Self:
-        """Still owing its follow-up, after a try to add it; the same task if the last try failed likewise."""
-        kept = error[:_MOST_ERROR]
-        return self if self.follow_up_error == kept else self._changed(follow_up_error=kept)
 
     def follow_up_settled(self, error: str | None = None) -> Self:
         """With its follow-up added, or given up by this error: the task has ended, or goes on."""
@@ -858,15 +823,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failure=str(self.failure) if self.failure and result is Result.FAILED else None,
         )
 
-    def _failures_with(self, failure: Failure | None, now: datetime) -> tuple[FailedAttempt, ...]:
+    def _failures_with(self, result: str, failure: Failure | None, now: datetime) -> tuple[Event, ...]:
         """The failed attempts of this occurrence and of pending ones; with this one, if it failed."""
         pending = self.recurrence.pending if self.recurrence else ()
         dues = {self.due, *(one.due for one in pending)}
         kept = tuple(one for one in self.failures if one.due in dues)
-        if failure is None:
-            return kept
-        this = in_short(failure, self.due, self.attempt, self.started_at, to_utc(now))
-        return latest((*kept, this))
+        this = self._attempt(result, to_utc(now), failure) if failure else ()
+        return (*kept, *this)[-MAX_FAILURES:]
 
     def _finished(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
         expires_at = (now + keep.retention).replace(microsecond=0)  # DynamoDB's time to live: whole seconds

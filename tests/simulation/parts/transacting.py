@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 from uuid import UUID
-
-from boto3.dynamodb.conditions import Attr
 
 from duebell import AwsUnavailable, DuebellError, Editor, NotArmed, Task, TaskExists, TransactionCancelled
 from duebell_shared.queue.changes import Other
@@ -99,9 +98,13 @@ class Transacting(Part):
     def _transact(self, editor: Editor, process: Process, id: str, kind: str, due: datetime) -> bool:
         """Make the transaction once; tell whether it is committed."""
         if kind in {"block", "refused"}:
-            condition = Attr("version").eq(NO_VERSION["S"]) if kind == "refused" else None
+            put: dict[str, Any] = {"TableName": _TABLE, "Item": {"id": {"S": id}}}
+            if kind == "refused":
+                put["ConditionExpression"] = "#version = :never"
+                put["ExpressionAttributeNames"] = {"#version": "version"}
+                put["ExpressionAttributeValues"] = {":never": NO_VERSION}
             with editor.transaction() as tx:
-                tx.put(table=_TABLE, item={"id": id}, condition=condition)
+                tx.write({"Put": put})
                 tx.add("quick", due=due, id=id)
             return True
         reservation = editor.reserve("quick", due=due, id=id)
@@ -110,8 +113,8 @@ class Transacting(Part):
         pause = self._random.uniform(0, 20) if kind == "own" else self._random.uniform(100, 400)
         process.sleep(pause)
         token = UUID(int=self._random.getrandbits(128)).hex
-        put: Other = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
-        refusals = editor.queue.store.transact([put, reservation.write], token=token).refusals
+        own: Other = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
+        refusals = editor.queue.store.transact([own, reservation.write], token=token).refusals
         if refusals and kind != "late":
             raise TransactionCancelled(refusals)
         return not refusals

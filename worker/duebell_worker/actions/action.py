@@ -2,7 +2,6 @@
 
 import inspect
 import logging
-import re
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from functools import cached_property, update_wrapper
@@ -15,11 +14,9 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import Limit
 from duebell_shared.parallel import as_coroutine
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.payloads.json_schema import ignored_field, misfit, wrong_names
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task
-from duebell_shared.tasks.task_warnings import DoubtfulPayload, warn_user
 from duebell_worker.actions.parameters import InvalidPayload, may_convert
 from duebell_worker.log import emit
 
@@ -33,9 +30,6 @@ if TYPE_CHECKING:
 _P = ParamSpec("_P")  # the function's own parameters
 _A = ParamSpec("_A")  # those of them that a task gives
 _R = TypeVar("_R")
-
-#: The place of a fault at the beginning of pydantic's message.
-_BEGINS_WITH_PLACE = re.compile(r"(payload[^:\s]*): ")
 
 
 class TimedOut(Exception):
@@ -157,10 +151,6 @@ class Action(Generic[_P, _R]):
 
         It allows everything if the user's type has no schema.
         """
-        return self._schema
-
-    @cached_property
-    def _schema(self) -> dict[str, Any] | None:
         try:
             schema = self._parameters.schema()
             msgspec.json.encode(schema)
@@ -196,44 +186,20 @@ class Action(Generic[_P, _R]):
 
     def _payload_of(self, args: tuple[Any, ...], arguments: dict[str, Any]) -> object:
         """The payload of a task with these arguments. Raises TypeError and InvalidTask."""
-        if self._parameters.takes_payload:
-            if len(args) != 1 or arguments:
-                raise TypeError(f"action {quoted(self.name)}: give the payload, and nothing else")
-            return self.checked(args[0])
-        if args:
-            raise TypeError(f"action {quoted(self.name)}: give the fields of the payload by keyword")
-        if fault := wrong_names(arguments, self._parameters.fields.parameters.values()):
-            raise TypeError(f"action {quoted(self.name)}: payload{fault.place}: {fault.reason}")
-        return self.checked(arguments)
+        if not self._parameters.takes_payload:
+            self._parameters.fields.bind(*args, **arguments)  # raises TypeError
+            return self.checked(arguments)
+        if len(args) != 1 or arguments:
+            raise TypeError(f"action {quoted(self.name)}: give the payload, and nothing else")
+        return self.checked(args[0])
 
     def checked(self, payload: object) -> object:
-        """The payload, if the function can take it. Raises InvalidTask.
-
-        Warns with DoubtfulPayload of a field that the payload's type leaves out, and of a pydantic value that
-        would reach the function with other values.
-        """
-        text = payloads.of_task(payload)
+        """The payload, if the function can take it. Raises InvalidTask."""
         try:
-            read = self._parameters.decode(text)
+            self._parameters.decode(payloads.of_task(payload))
         except InvalidPayload as error:
-            raise self._refusal(text, error) from None
-        if ignored := ignored_field(payload, text, self._schema or {}, self.name):
-            warn_user(ignored, DoubtfulPayload)
-        elif may_convert(type(payload)) and type(read) is type(payload) and read != payload:
-            changed = "reaches the action with other values: a field is secret, excluded, or has two names"
-            warn_user(InvalidTask("payload", changed), DoubtfulPayload)
+            raise InvalidTask("payload", f"{error}, for the action {quoted(self.name)}") from None
         return payload
-
-    def _refusal(self, text: str, error: InvalidPayload) -> InvalidTask:
-        """The error for a payload that its type refused: in the words of the schema, as far as it tells."""
-        known = misfit(text, self._schema or {}, self.name)
-        # A type that converts may take what the schema finds first. Then its own words tell the fault.
-        if known and (not self.converts or known.field.removeprefix("payload") in error.places):
-            return known
-        place, reason = "payload", str(error)
-        if found := _BEGINS_WITH_PLACE.match(reason):
-            place, reason = found[1], reason[found.end() :]
-        return InvalidTask(place, f"{reason}, for the action {quoted(self.name)}")
 
 
 async def _within(timeout: timedelta, coroutine: Coroutine[Any, Any, _R]) -> _R:

@@ -3,8 +3,7 @@
 import inspect
 import re
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping
-from datetime import date, datetime, time
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -17,19 +16,12 @@ Decode = Callable[[str], Any]
 
 
 class InvalidPayload(Exception):
-    """The payload does not fit the type that the action asks for; the message names the field.
-
-    places  the places of all faults, such as `.items[2].price`, if the type tells them
-    """
-
-    def __init__(self, message: str, places: Collection[str] = ()) -> None:
-        super().__init__(message)
-        self.places = places
+    """The payload does not fit the type that the action asks for; the message names the field."""
 
 
 def decoder(name: str, payload_type: Any) -> Decode:
     """The reader of payloads of this type. Raises TypeError if no JSON can be read as it."""
-    if hasattr(payload_type, "__pydantic_validator__"):
+    if may_convert(payload_type):
         return _pydantic_decoder(payload_type)
     decode = payloads.decode if payload_type in {Any, object} else _msgspec_decoder(name, payload_type)
 
@@ -53,29 +45,14 @@ def _without_value(message: str) -> str:
 
 def _msgspec_decoder(name: str, payload_type: Any) -> Decode:
     try:
-        decode: Decode = msgspec.json.Decoder(payload_type, dec_hook=_decode_inner).decode
-        is_data = not isinstance(msgspec.inspect.type_info(payload_type), msgspec.inspect.CustomType)
+        msgspec.json.schema(payload_type, schema_hook=_refuse)
+        return msgspec.json.Decoder(payload_type).decode
     except TypeError as error:
         raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: {error}") from error
-    if not is_data:
-        raise TypeError(f"action {name!r}: a payload cannot be {payload_type}: no JSON can be read as that")
-    return decode
 
 
-def _decode_inner(inner_type: Any, value: Any) -> Any:
-    """A value of a type that msgspec does not know. Raises ValueError: msgspec adds the place.
-
-    It knows no pydantic models, and no subclasses of datetime, such as pendulum's and freezegun's.
-    """
-    if isinstance(inner_type, type) and issubclass(inner_type, date | time):
-        return inner_type.fromisoformat(str(value))
-    validate = getattr(inner_type, "model_validate", None)
-    if validate is None:
-        raise ValueError(f"no JSON can be read as {inner_type}")
-    try:
-        return validate(value)
-    except ValueError as error:  # pydantic's is of this kind
-        raise ValueError(_faults(error)) from error
+def _refuse(inner_type: type) -> dict[str, Any]:
+    raise TypeError(f"no JSON can be read as {inner_type}; a pydantic type can be within pydantic types only")
 
 
 def _pydantic_decoder(payload_type: Any) -> Decode:
@@ -87,22 +64,16 @@ def _pydantic_decoder(payload_type: Any) -> Decode:
         try:
             return validate(text)
         except pydantic.ValidationError as error:
-            places = [_place(fault["loc"]) for fault in error.errors(include_url=False, include_input=False)]
-            raise InvalidPayload(_faults(error, "payload"), places) from error
+            faults = error.errors(include_url=False, include_input=False)
+            raise InvalidPayload("; ".join(map(_told, faults))) from error
 
     return decode
 
 
-def _faults(error: Any, root: str = "") -> str:
-    """The faults that pydantic found, each with its place in the payload."""
-    faults = error.errors(include_url=False, include_input=False)
-    told = (f"{root}{_place(fault['loc'])}: {fault['msg']}" for fault in faults)
-    return "; ".join(each.removeprefix(".") for each in told)
-
-
-def _place(steps: Iterable[str | int]) -> str:
-    """A place as messages name it: `.items[2].price`."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+def _told(fault: Mapping[str, Any]) -> str:
+    """What pydantic found, after its place in the payload, as in `items[2].price: must be even`."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
+    return f"{''.join(steps).removeprefix('.')}: {fault['msg']}".removeprefix(": ")
 
 
 def may_convert(payload_type: Any) -> bool:
@@ -117,9 +88,7 @@ def schema_of(payload_type: Any) -> dict[str, Any]:
 
         schema = pydantic.TypeAdapter(payload_type).json_schema()
     else:
-        schema = msgspec.json.schema(
-            Any if payload_type is object else payload_type, schema_hook=_inner_schema
-        )
+        schema = msgspec.json.schema(Any if payload_type is object else payload_type)
     fitting: dict[str, Any] = _with_decimals_as_numbers(_without_reference(schema))
     return fitting
 
@@ -137,14 +106,6 @@ def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
     return {**top, "$defs": definitions} if definitions else top
 
 
-def _inner_schema(inner_type: Any) -> dict[str, Any]:
-    """The schema of a type that msgspec does not know; see `_decode_inner`."""
-    for base, format in ((datetime, "date-time"), (date, "date"), (time, "time")):
-        if isinstance(inner_type, type) and issubclass(inner_type, base):
-            return {"type": "string", "format": format}
-    return {"title": getattr(inner_type, "__name__", "value")}
-
-
 def _with_decimals_as_numbers(schema: Any) -> Any:
     """The schema with decimals as texts or numbers: msgspec reads them from both, and tells of texts only."""
     if isinstance(schema, list):
@@ -154,9 +115,6 @@ def _with_decimals_as_numbers(schema: Any) -> Any:
     changed = {name: _with_decimals_as_numbers(value) for name, value in schema.items()}
     is_decimal = schema.get("type") == "string" and schema.get("format") == "decimal"
     return {**changed, "type": ["string", "number"]} if is_decimal else changed
-
-
-_MOST_POSITIONAL = 2  # the payload and the task
 
 
 class Parameters(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,12 +143,11 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
         positional = [one for one in given if one.kind in {one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD}]
         keyword_only = [one for one in given if one.kind is one.KEYWORD_ONLY]
         types = _annotations(name, function) if given else {}
+        has_others = len(positional) + len(keyword_only) < len(given)
+        if has_others or not _can_be_called(function, positional, keyword_only, types):
+            signature = f"{function.__qualname__}{inspect.signature(function)}"
+            raise TypeError(f"action {name!r}: {signature} cannot be called for a task: {_FORMS}")
         takes_task_first = bool(positional) and types.get(positional[0].name) is Task
-        fault = _fault_of_call(name, function) or _fault_of_arguments(
-            function, positional, keyword_only, types
-        )
-        if fault:
-            raise TypeError(f"action {name!r}: {function.__qualname__} {fault}")
         takes_payload = bool(positional) and not takes_task_first
         if takes_payload:
             payload_type, keyword_only = types.get(positional[0].name, Any), []
@@ -200,7 +157,7 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
             decode = _fields_decoder(name, keyword_only, payload_type)
         return cls(
             takes_payload=takes_payload,
-            takes_task=takes_task_first or len(positional) == _MOST_POSITIONAL,
+            takes_task=takes_task_first or len(positional) > 1,
             fields=inspect.Signature(keyword_only),
             payload_type=payload_type,
             decode=decode,
@@ -233,61 +190,35 @@ def _annotations(name: str, function: Callable[..., Any]) -> dict[str, Any]:
         ) from error
 
 
-def _fault_of_call(name: str, function: Callable[..., Any]) -> str | None:
-    """Returns why a call of this function does nothing, or lacks an argument; None if it is fine."""
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        return (
-            "has a `yield`, so a call of it does nothing: return instead, or call it in a function that uses "
-            "what it yields"
-        )
-    parameters = inspect.signature(function).parameters
-    for one in parameters.values():
-        if one.kind in {one.VAR_POSITIONAL, one.VAR_KEYWORD}:
-            return (
-                f"takes {one}, and a task fills named arguments only: name them; if a decorator takes {one}, "
-                f"let it use functools.wraps"
-            )
-    if next(iter(parameters), "") in {"self", "cls"}:
-        return (
-            f"is a method, and nothing fills its first argument: register a function, or a method of an "
-            f"object, worker.action({name!r})(service.{name})"
-        )
-    return None
+#: The functions that can be an action.
+_FORMS = (
+    "an action takes (payload), (payload, task: Task), (task: Task) or nothing, and without the payload its "
+    "fields by keyword, as in (task: Task, *, item: int). It has no `yield`, no *args and no **kwargs, and a "
+    "method is registered by its object: worker.action('act')(service.act)"
+)
 
 
-def _fault_of_arguments(
+def _can_be_called(
     function: Callable[..., Any],
-    positional: list[inspect.Parameter],
-    keyword_only: list[inspect.Parameter],
+    positional: Sequence[inspect.Parameter],
+    keyword_only: Sequence[inspect.Parameter],
     types: Mapping[str, Any],
-) -> str | None:
-    """Returns why a task cannot fill the arguments of this function; None if it can."""
-    if len(positional) > _MOST_POSITIONAL:
-        return f"takes {len(positional)} arguments, and an action gets two, the payload and the task"
-    takes_task_first = bool(positional) and types.get(positional[0].name) is Task
-    if positional[1:]:
-        if takes_task_first:
-            return f"takes the task before the payload: def {function.__name__}(payload, task: Task)"
-        second = positional[1]
-        kind = types.get(second.name, Any)
-        is_for_task = kind in {Task, Any, object} or Task in typing.get_args(kind)
-        has_value = second.default is not second.empty and second.default is not None
-        if not is_for_task or (has_value and kind is not Task):
-            return (
-                f"is given the task as its second argument, {second.name!r}: write {second.name}: Task, or "
-                f"take the payload's fields by keyword: def {function.__name__}(*, …, {second.name})"
-            )
-    if not positional or takes_task_first:
-        if any(types.get(one.name) is Task for one in keyword_only):
-            return (
-                f"takes the task by keyword, gets it by position: def {function.__name__}(task: Task, *, …)"
-            )
-    elif unfilled := [one.name for one in keyword_only if one.default is one.empty]:
-        return (
-            f"takes {unfilled[0]!r}, which nothing fills: either take the whole payload, or its fields by "
-            f"keyword"
-        )
-    return None
+) -> bool:
+    """Tell whether a task can fill the arguments of this function, and a call of it does something."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return False
+    if not positional or types.get(positional[0].name) is Task:
+        return not positional[1:] and not any(types.get(one.name) is Task for one in keyword_only)
+    is_method = positional[0].name in {"self", "cls"}
+    is_filled = all(one.default is not one.empty for one in keyword_only)
+    takes_task = [_is_for_task(one, types) for one in positional[1:]]
+    return is_filled and not is_method and takes_task in ([], [True])
+
+
+def _is_for_task(parameter: inspect.Parameter, types: Mapping[str, Any]) -> bool:
+    kind = types.get(parameter.name, Any)
+    can_be = kind in {Any, object} or Task in {kind, *typing.get_args(kind)}
+    return can_be and (parameter.default is None or parameter.default is parameter.empty)
 
 
 def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:

@@ -1,6 +1,6 @@
 """The registration of a worker in its queue: what it is, or why it could not start.
 
-A start costs one read. It writes only if the record says something else, as after a deployment.
+The start of a bundle costs one read. It writes only if the record says something else, as after a deployment.
 """
 
 import hashlib
@@ -8,11 +8,9 @@ import json
 import logging
 import os
 import platform
-import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+import uuid
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,30 +42,27 @@ class _Bundle(NamedTuple):
     duebell: str
 
 
-def version_of(modules: Iterable[str]) -> str:
-    """A digest of the bundle, or else of the packages that these modules are in, and of what is set up.
+#: Stands for the code of a process that runs no bundle: each is taken for a version of its own.
+_PROCESS = uuid.uuid4().hex
 
-    Imports nothing.
-    """
-    digest = hashlib.sha256(platform.python_version().encode())
-    for name in _SETUP:
-        digest.update(f"\0{os.environ.get(name, '')}".encode())
-    if bundle := _bundle():
-        digest.update(bundle.version.encode())
-    else:
-        digest.update(_digest_of_sources(frozenset(module.partition(".")[0] for module in modules)))
-    return digest.hexdigest()[:12]
+
+def version() -> str:
+    """A digest of the bundle, and of what is set up."""
+    bundle = _bundle()
+    told = [platform.python_version(), bundle.version if bundle else _PROCESS]
+    told += [os.environ.get(name, "") for name in _SETUP]
+    return hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
 
 
 def duebell_release() -> str:
     """The release of duebell that runs here."""
     if bundle := _bundle():
         return bundle.duebell
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (a bundle does not load it)
+    from importlib import metadata  # noqa: PLC0415 (a bundle does not load it)
 
     try:
-        return version("duebell")
-    except PackageNotFoundError:  # run from its sources
+        return metadata.version("duebell")
+    except metadata.PackageNotFoundError:  # run from its sources
         return "not installed as a package"
 
 
@@ -77,41 +72,17 @@ def _bundle() -> _Bundle | None:
     return _Bundle(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
-@cache
-def _digest_of_sources(names: frozenset[str]) -> bytes:
-    """A digest of the sources as they are when they are first asked for: a process imports them once, too."""
-    digest = hashlib.sha256()
-    for source in _sources(names):
-        with suppress(OSError):  # it cannot be imported then either
-            digest.update(source.name.encode() + b"\0" + source.read_bytes())
-    return digest.digest()
-
-
-def _sources(names: Collection[str]) -> Iterator[Path]:
-    """The Python files of these packages and modules of the top level, found without importing them."""
-    for name in sorted(names):
-        spec = PathFinder.find_spec(name, sys.path)
-        for folder in (spec and spec.submodule_search_locations) or ():
-            yield from sorted(Path(folder).rglob("*.py"))
-        if spec and spec.origin and not spec.submodule_search_locations and Path(spec.origin).is_file():
-            yield Path(spec.origin)
-
-
 #: Writes are tried again when other starts get in first.
 _TRIES = 3
 
 
 class Registration:
-    """One start of a worker, written to the worker record. No method raises: a worker runs without it too.
+    """One start of a worker, written to the worker record. No method raises: a worker runs without it too."""
 
-    backend  the queue, and the armer of its rule
-    modules  the modules that the worker's code is in, by which its version is told
-    """
-
-    def __init__(self, backend: Backend, modules: Iterable[str]) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._mark = WorkerDescription(
-            version=version_of(modules),
+            version=version(),
             duebell=duebell_release(),
             python=platform.python_version(),
             tzdata=TZDATA_VERSION,

@@ -1,7 +1,5 @@
 """One attempt of a run: how far it has come, what its action can raise, and how it ends."""
 
-import importlib
-import os
 import sys
 import threading
 import traceback
@@ -10,9 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from pathlib import Path
 from random import Random
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -36,9 +32,6 @@ _MESSAGE, _TRACEBACK = 1_000, 4_000
 #: So that an action that puts its task off each time keeps no run busy.
 _SHORTEST_SNOOZE = timedelta(seconds=1)
 
-#: Beginnings of the names of files whose frames come before the user's: the worker's, and the import's.
-_BEFORE_USERS = (str(Path(__file__).parents[1]), str(Path(importlib.__file__).parent), "<frozen importlib")
-
 
 class Retry(Exception):
     """Raised by an action: this attempt has failed. The next one, if one is left, comes after this long."""
@@ -59,8 +52,8 @@ class Abort(Exception):
 class Snooze(Exception):
     """Raised by an action: run the task again after this long. It is no failure, and no attempt is used up.
 
-    The failures so far stay. `task.snoozes` counts the snoozes, so that an action can give up waiting. A
-    recurring task puts off only this occurrence.
+    The failures so far stay. A recurring task puts off only this occurrence. An action that gives up after
+    some snoozes counts them in the payload.
     """
 
     def __init__(self, after: timedelta | float, payload: object = None) -> None:
@@ -198,10 +191,7 @@ def _snoozed(task: Task, snooze: Snooze, now: datetime) -> Task:
 def describe_error(error: BaseException) -> Failure:
     """The error's type, its message and the end of its traceback."""
     needs_no_trace = isinstance(error, Abort | Retry | InvalidPayload | TimedOut | Unfinished | Undelivered)
-    trace = _from_users_frame(error.__traceback__)
-    lines = "" if needs_no_trace else "".join(traceback.format_exception(type(error), error, trace))
-    if bundle := os.environ.get("LAMBDA_TASK_ROOT"):  # its files are named as in the user's folder
-        lines = lines.replace(f'File "{bundle}/', 'File "')
+    lines = "" if needs_no_trace else "".join(traceback.format_exception(error))
     return Failure(
         type=type(error).__qualname__,
         message=_message_of(error)[:_MESSAGE],
@@ -223,13 +213,6 @@ def _message_of(error: BaseException) -> str:
         return str(error)
     except Exception as strange:  # noqa: BLE001 (the user's own type of error; it must be recorded)
         return f"(its message could not be made: {type(strange).__qualname__})"
-
-
-def _from_users_frame(trace: TracebackType | None) -> TracebackType | None:
-    """The trace from the user's code on, without the frames of the worker and of the import before it."""
-    while trace and trace.tb_frame.f_code.co_filename.startswith(_BEFORE_USERS):
-        trace = trace.tb_next
-    return trace
 
 
 #: An attempt that starts sooner has no parts of lateness: nothing is stored for it.

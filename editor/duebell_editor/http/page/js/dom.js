@@ -115,15 +115,15 @@ export const several = (count, noun) => `${number(count)} ${noun}${count === 1 ?
 
 export const tasks = (count) => several(count, "task");
 
-// The environment that the page shows: its label in its colour, its name, and where it is.
+// The environment that the page shows: its name and where it is, in its colour.
 
 
-export function showEnvironment({ name, label, color, region, account }) {
+export function showEnvironment({ name, color, region, account }) {
   const badge = byId("environment");
   const place = [name, region, account && `account ${account}`].filter(Boolean).join(" · ");
-  refill(badge, label && h("span.label", {}, label), h("span.place", {}, place));
+  refill(badge, h("span", {}, place));
   badge.title = place;
-  badge.hidden = !place && !label;
+  badge.hidden = !place;
   if (color) document.documentElement.dataset.color = color;
   else delete document.documentElement.dataset.color;
 }

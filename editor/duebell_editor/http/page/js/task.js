@@ -54,7 +54,7 @@ function starts({ status, queued, due, attempt, limited_since: isLimited }) {
 
 // What it owes, or could not have; and why.
 function followUp({ owes, follow_up_error: why }) {
-  if (owes) return pair("Follow-up", "owed since ", time(owes.at), `: ${why ? `the last try failed: ${why}` : "it is being added"}`);
+  if (owes) return pair("Follow-up", "owed since ", time(owes.at), ": it is being added");
   return why && pair("Follow-up", `could not be added: ${why}`);
 }
 
@@ -180,31 +180,7 @@ const table = (names, rows, kind = "table.plain") =>
 function failures(task) {
   const isShownAbove = task.failure && task.failures.length === 1;
   if (!task.failures.length || isShownAbove) return null;
-  const rows = [...task.failures]
-    .reverse()
-    .map((one) =>
-      h(
-        "tr",
-        {},
-        h(
-          "td",
-          {},
-          String(one.attempt),
-          task.recurrence && h("small", {}, "of ", time(one.due, { words: false, inside: true })),
-        ),
-        h("td", {}, one.started_at ? time(one.started_at, { words: false }) : "not known"),
-        h(
-          "td",
-          {},
-          h("strong", {}, one.type),
-          ` ${one.message}`,
-          one.started_at &&
-            one.finished_at &&
-            h("small", {}, `after ${lateness(new Date(one.finished_at) - new Date(one.started_at))}`),
-        ),
-      ),
-    );
-  return part("Failed attempts", table(["Attempt", "Started", "Error"], rows, "table.plain.attempts"));
+  return part("Failed attempts", eventTable(task.failures));
 }
 
 function occurrences(task) {
@@ -236,13 +212,15 @@ function history(task) {
   const answer = h("div", { role: "status" });
   const ask = () =>
     get(taskPath(task.id, "history")).then(
-      ({ events }) =>
-        refill(answer, table(["When", "What", "By, or why"], [...events].reverse().map(eventRow), "table.plain.attempts")),
+      ({ events }) => refill(answer, eventTable(events)),
       (error) => refill(answer, h("p", {}, `The history cannot be read: ${error.message}`)),
     );
   refill(answer, h("button.small", { "data-key": "history", onclick: ask }, "Show the history"));
   return part("History", answer);
 }
+
+const eventTable = (events) =>
+  table(["When", "What", "By, or why"], [...events].reverse().map(eventRow), "table.plain.attempts");
 
 function eventRow(one) {
   const took = one.ended_at && `took ${lateness(new Date(one.ended_at) - new Date(one.at))}`;
@@ -275,7 +253,6 @@ function details(task) {
       task.started_at && pair("Last started", time(task.started_at)),
       task.finished_at && pair("Finished", time(task.finished_at)),
       pair("Attempts", String(task.attempt)),
-      task.snoozes > 0 && pair("Snoozed", task.snoozes === 1 ? "once" : `${task.snoozes} times`),
       task.lateness_ms !== null && pair("Started late by", lateness(task.lateness_ms)),
       task.run && pair("Run", h("code", {}, task.run)),
       task.expires_at && pair("History is kept until", time(task.expires_at)),

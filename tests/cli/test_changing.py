@@ -43,7 +43,7 @@ def test_show_tells_all_there_is_to_know(duebell: Duebell, editor: Editor) -> No
     assert r'"text": "\u001b[31m \u202e ü [red]"' in out
     assert "line 2" in out
     instant = "2026-11-21 13:00:00 UTC"
-    told = [instant, "1", instant, instant, "ValueError", r"\x1b[2Jgone [red]"]
+    told = [instant, "attempt 1 failed", r"ValueError: \x1b[2Jgone [red]"]
     assert re.split(r"  +", out.splitlines()[-1].strip()) == told
     assert "\x1b" not in out
 

@@ -23,6 +23,13 @@ DUES = {"task-0": 10 * SECOND, "task-1": 40 * SECOND, "task-2": 5 * MINUTE}
 END = 6 * MINUTE
 
 
+@pytest.fixture(autouse=True)
+def _looks_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that most of its calls are of runs."""
+    monkeypatch.setattr("duebell_worker.process.LOOK_EVERY", MINUTE)
+    monkeypatch.setattr("duebell_worker.run.waits.LOOK_EVERY", MINUTE)
+
+
 class Hosted(World):
     """A process with three tasks to come, and the Lambda that stands in for it."""
 
@@ -43,8 +50,7 @@ class Hosted(World):
         self.backend = replace(connected, sleep=sleep)
         worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
         self.actions(worker)
-        # It looks seldom, so that most of its calls are of runs
-        process = Process(worker, look_every=MINUTE, drain_for=20 * SECOND)
+        process = Process(worker, drain_for=20 * SECOND)
         return process
 
     def goes_on(self) -> None:

@@ -36,11 +36,11 @@ def test_many_are_stored_in_order_and_the_rule_is_set_once(
 
 def test_large_payloads_go_in_smaller_batches(editor: Editor, calls: Calls) -> None:
     # Given tasks of which three make a megabyte
-    large = [GOOD | {"id": f"task-{number}", "payload": "x" * 330_000} for number in range(7)]
+    large = [GOOD | {"id": f"task-{number}", "payload": "x" * 330_000} for number in range(9)]
     # When they are added
     report = editor.add_many(large)
     # Then no call carries more
-    assert report.added == tuple(f"task-{number}" for number in range(7))
+    assert report.added == tuple(f"task-{number}" for number in range(9))
     assert calls["BatchExecuteStatement"] == 3
 
 

@@ -157,7 +157,7 @@ def test_the_documented_role_can_do_all_that_a_process_does(
     from duebell import Editor  # noqa: PLC0415
 
     Editor(backend=backend).add("act", due=timedelta(seconds=30), id="a")
-    process = Process(worker, look_every=timedelta(seconds=20))
+    process = Process(worker)
     # Then no call of it is refused
     assert process.run()
     assert ran == ["a", "a"]

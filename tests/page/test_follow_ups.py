@@ -25,14 +25,8 @@ def test_the_panel_says_that_a_follow_up_is_owed_and_when_it_could_not_be_added(
     follow_up = panel.get_by_text("Follow-up", exact=True).locator("+ dd")
     expect(follow_up).to_contain_text(re.compile(r"owed since .+: it is being added"))
 
-    # Then it says why a try failed
-    late = owing.follow_up_failed("AWS refused PutRule")
-    assert scene.store.save(owing, late)
-    page.reload()
-    expect(follow_up).to_contain_text(re.compile(r"owed since .+: the last try failed: AWS refused PutRule"))
-
-    # And that it can never be added
-    assert scene.store.save(late, late.follow_up_settled("both ids are taken"))
+    # Then it says that it can never be added
+    assert scene.store.save(owing, owing.follow_up_settled("both ids are taken"))
     page.reload()
     expect(follow_up).to_have_text("could not be added: both ids are taken")
 
@@ -51,16 +45,14 @@ def test_lengths_of_time_are_said_without_zeros(open_page: Open, url: str, scene
 def test_the_first_screen_tells_of_a_follow_up_that_is_owed_for_long(
     open_page: Open, url: str, scene: Scene
 ) -> None:
-    # Given a task that is done, and AWS has refused its follow-up since
+    # Given a task that is done, and its follow-up could not be added since
     scene.editor.add("charge", due=timedelta(days=1), id="charge-44", then=Then("send_invoice"))
-    owing = scene.ran(scene.editor.get("charge-44"), utc_now() - timedelta(minutes=20))
-    assert scene.store.save(owing, owing.follow_up_failed("AWS refused PutRule"))
+    scene.ran(scene.editor.get("charge-44"), utc_now() - timedelta(minutes=20))
 
     # Then that is the problem, and nothing is overdue
     page = open_page(url)
     problem = page.locator("#problems li[data-kind=owing]")
     expect(problem).to_contain_text("The task 'charge-44' has ended and owes its follow-up since")
-    expect(problem).to_contain_text("the last try failed: AWS refused PutRule")
     expect(page.locator("#problems li[data-kind=overdue]")).to_have_count(0)
     expect(page.locator("#tile-overdue")).to_contain_text("0 overdue")
     expect(page.get_by_text("Follow-ups owed").locator("+ dd")).to_contain_text("1 task")

@@ -1,6 +1,7 @@
 """What someone else writes into the table: by hand in the console, with a script, or a newer version."""
 
 import json
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -29,6 +30,11 @@ def text(value: str) -> dict[str, str]:
 def number(value: object) -> dict[str, str]:
     """A number attribute."""
     return {"N": str(value)}
+
+
+def packed(record: object) -> dict[str, bytes]:
+    """This JSON as a record has it."""
+    return {"B": zlib.compress(json.dumps(record).encode())}
 
 
 #: A task as it stands in the table, due ten minutes after noon.
@@ -68,14 +74,14 @@ class Table:
         self._client.put_item(TableName="duebell", Item=item)
 
     def change_record(self, change: Callable[[dict[str, Any]], None]) -> None:
-        """Edit the arming record's text."""
+        """Edit the arming record's JSON."""
 
-        def change_text(item: dict[str, Any]) -> None:
-            record = json.loads(item["record"]["S"])
+        def change_json(item: dict[str, Any]) -> None:
+            record = json.loads(zlib.decompress(item["record"]["B"]))
             change(record)
-            item["record"] = text(json.dumps(record))
+            item["record"] = packed(record)
 
-        self.change_arming(change_text)
+        self.change_arming(change_json)
 
     def delete_arming(self) -> None:
         """Delete the arming record."""

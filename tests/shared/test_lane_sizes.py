@@ -17,10 +17,9 @@ from tests.support import NOON, Calls
 BATCH = "BatchExecuteStatement"
 
 
-def answer(lane: int, most: float) -> dict[str, Any]:
-    """As UpdateItem gives it."""
-    key = {"lane": {"S": str(lane)}}
-    return {"ItemCollectionMetrics": {"ItemCollectionKey": key, "SizeEstimateRangeGB": [most - 1, most]}}
+def estimate(lane: int, most: float) -> dict[str, Any]:
+    """As the answer to UpdateItem has it."""
+    return {"ItemCollectionKey": {"lane": {"S": str(lane)}}, "SizeEstimateRangeGB": [most - 1, most]}
 
 
 def tasks(lane: int, count: int, *, name: str) -> list[Task]:
@@ -34,16 +33,16 @@ def test_a_lane_of_nine_gigabytes_is_nearly_full_for_a_minute() -> None:
     now = 0.0
     sizes = LaneSizes(lambda: now)
     assert not sizes.is_nearly_full(3)
-    sizes.note(answer(3, 9.0))
+    sizes.note(estimate(3, 9.0))
     assert not sizes.is_nearly_full(3)
-    sizes.note(answer(3, 10.0))
+    sizes.note(estimate(3, 10.0))
     now = 59.9
     assert (sizes.is_nearly_full(3), sizes.is_nearly_full(2)) == (True, False)
     now = 60.0
     assert not sizes.is_nearly_full(3)
     # From then on its adds go alone, until one says that it holds less
     assert sizes.adds_to_measure([3, 2, 3]) == [0, 2]
-    sizes.note(answer(3, 9.0))
+    sizes.note(estimate(3, 9.0))
     assert sizes.adds_to_measure([3, 2, 3]) == []
 
 

@@ -1,5 +1,6 @@
 """The arming record as it is stored: it comes back as it was, and the largest one costs one read unit."""
 
+import zlib
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -71,8 +72,8 @@ def test_the_largest_record_costs_one_read_unit() -> None:
     record = largest()
     assert all(getattr(record, name) not in (None, NEVER, ()) for name in record.__struct_fields__)
     beside = len("lanearmingidarmingrecordrev") + 21
-    assert len(pack(record).encode()) + beside < READ_UNIT
-    assert unpack(pack(record)) == ArmingRecord(
+    assert len(pack(record)) + beside < READ_UNIT
+    assert unpack(ArmingRecord, pack(record)) == ArmingRecord(
         **{name: getattr(record, name) for name in record.__struct_fields__ if name != "rev"}
     )
 
@@ -86,35 +87,28 @@ def test_a_record_comes_back_as_it_was(
     lanes: list[Lane], armed: datetime | None, head_start: timedelta
 ) -> None:
     record = ArmingRecord(lanes=tuple(lanes), armed=armed, head_start=head_start)
-    assert unpack(pack(record)) == record
-
-
-def test_a_lease_stands_there_once_and_each_lane_names_it() -> None:
-    held = Lane(owner="run", until=NOON)
-    assert pack(ArmingRecord(lanes=(held, Lane(due=NOON), held))) == (
-        '{"lanes":"-:0 660c819a17000 -:0","leases":[["run","2026-11-21T12:00:00Z"]]}'
-    )
+    assert unpack(ArmingRecord, pack(record)) == record
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "{oops",
-        "7",
-        "null",
-        '{"lanes":"soon!"}',
-        '{"lanes":"-:0"}',
-        '{"lanes":"-:x","leases":[["run","2026-11-21T12:00:00Z"]]}',
-        '{"lanes":"zzzzzzzzzzzzzzzz"}',
-        '{"lanes":"-","leases":[["run","2026-11-21T12:00:00"]]}',
-        '{"lanes":"-","armed":"2026-11-21T12:00:00"}',
+        b"",
+        b"{oops",
+        b"7",
+        b"null",
+        b'{"lanes":"soon!"}',
+        b'{"lanes":[{"due":"2026-11-21T12:00:00"}]}',
+        b'{"lanes":[{"until":7}]}',
+        b"[" * 100_000,
     ],
 )
-def test_what_is_no_record_is_refused(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011 (whatever it says)
-        unpack(text)
+def test_what_is_no_record_is_refused(text: bytes) -> None:
+    for packed in (text, zlib.compress(text)):
+        with pytest.raises(ValueError):  # noqa: PT011 (whatever it says)
+            unpack(ArmingRecord, packed)
 
 
 def test_what_a_newer_version_has_in_it_is_left_out() -> None:
-    assert unpack('{"lanes":"- -","leases":[],"colour":"blue"}') == ArmingRecord(lanes=(Lane(), Lane()))
+    newer = zlib.compress(b'{"lanes":[{},{"colour":"blue"}],"colour":"blue"}')
+    assert unpack(ArmingRecord, newer) == ArmingRecord(lanes=(Lane(), Lane()))

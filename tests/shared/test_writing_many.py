@@ -14,7 +14,8 @@ from moto import mock_aws
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, DuebellError
 from duebell_shared.instants import to_utc
-from duebell_shared.queue.calls import BatchWrite, insertion
+from duebell_shared.queue.calls import BatchWrite
+from duebell_shared.queue.changes import ItemInsertion
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
@@ -313,9 +314,9 @@ def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_
     monkeypatch.setattr(DynamoDb, "_execute", lambda *_: {"Error": {"Code": code}})
     assert store.insert(task("two", payload="another's"))
     assert store.insert_many(THREE) == [True, False, True]
-    for id in ("four", "five", "six"):
-        assert store.insert_many([task(id)]) == [True]
-    assert (calls[BATCH], calls["PutItem"]) == (2, 7)
+    for ids in (("four", "five"), ("six", "seven")):
+        assert store.insert_many([task(id) for id in ids]) == [True] * 2
+    assert (calls[BATCH], calls["PutItem"]) == (2, 8)
     calls.clear()
     assert ours(claim(store), store) == ALL
     for _ in range(4):
@@ -340,15 +341,15 @@ def test_what_is_refused_twice_is_tried_again_after_five_minutes(
     store: DynamoTable, calls: Calls, aws: Hooks
 ) -> None:
     now = 0.0
-    write = BatchWrite("duebell", client_of(store), insertion, clock=lambda: now)
+    write = BatchWrite("duebell", client_of(store), clock=lambda: now)
     again = aws.refuse(f"dynamodb.{BATCH}", "ValidationException")
-    items = [item_of(each) for each in THREE]
-    assert (write(items), write(items)) == (None, None)
+    statements = [ItemInsertion(item_of(each)).statement("duebell") for each in THREE]
+    assert (write(statements), write(statements)) == (None, None)
     again()
     now = 299.0
-    assert (write(items), calls[BATCH]) == (None, 0)
+    assert (write(statements), calls[BATCH]) == (None, 0)
     now = 300.0
-    assert write(items)
+    assert write(statements)
     assert calls[BATCH] == 1
 
 

@@ -37,7 +37,7 @@ NO_VERSION = {"S": "never"}
 #: Verbs of the store whose first argument says which lane they are for, those that are no calls of their own
 #: here, and those that read page by page.
 _OF_A_TASK, _OF_A_LANE = {"insert", "save", "delete", "claim"}, {"get", "head"}
-_NO_CALLS, _PAGES = {"note", "noted", "lane_sizes"}, {"past", "recurring"}
+_NO_CALLS, _PAGES = {"note", "noted", "lane_sizes"}, {"past"}
 
 
 def backend_of(process: Process, aws: Aws, settings: Settings) -> Backend:

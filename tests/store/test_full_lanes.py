@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, QueueFull
-from duebell_shared.queue.items import leaner_forms
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.follow_up import FollowUp
@@ -142,8 +141,6 @@ def test_a_follow_up_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) ->
     assert store.save(running, over)
     after = stored(store, given)
     assert (after.status, after.owes, after.follow_up_error) == (Status.DONE, None, "its lane is full")
-    # But not to a note that it could not be added yet
-    assert list(leaner_forms(over, over.follow_up_failed("throttled"))) == []
 
 
 def test_no_more_is_left_out_of_an_outcome_than_must_be(store: Store, sizes: LaneSizes) -> None:

@@ -43,13 +43,11 @@ class Hosted:
         self.starts: list[datetime] = []
         self.events: list[tuple[datetime, Callable[[], object]]] = []
         self.ends_at = clock.now + _LONGEST
-        self.serve(look_every=SECOND)
+        self.serve()
         self.store.on_read = self._look
 
-    def serve(
-        self, *, look_every: timedelta, parallel_runs: int = 1, calls: bool = False, places: int = 2
-    ) -> None:
-        """Have another process, which looks so often and has so many places."""
+    def serve(self, *, parallel_runs: int = 1, calls: bool = False, places: int = 2) -> None:
+        """Have another process, which has so many places."""
         self.backend = Backend(
             Settings(lanes=4, parallel_runs=parallel_runs, metrics=True),
             self.store,
@@ -60,7 +58,7 @@ class Hosted:
         self.backend = self.called.by(self.backend) if calls else self.backend
         self.worker = Worker(backend=self.backend, pool=self.stage, concurrency=places)
         self.worker.action("act")(lambda: self.starts.append(self.clock.now))
-        self.process = Process(self.worker, look_every=look_every, drain_for=20 * SECOND)
+        self.process = Process(self.worker, drain_for=20 * SECOND)
 
     def takes(self, time: timedelta) -> None:
         """Have an action `long` that takes so long."""

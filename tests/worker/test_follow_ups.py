@@ -326,29 +326,6 @@ def test_a_follow_up_that_was_changed_meanwhile_is_not_added_again(
     assert scene.editor.get("a").owes is None
 
 
-def test_a_task_that_owes_says_why_the_last_try_failed(scene: Scene, clock: Clock, aws: Hooks) -> None:
-    # Given a follow-up that DynamoDB throttles, twice
-    scene.editor.add("act", id="a", due=NOON, then=Then("hear"))
-    mend = refuse_follow_ups(aws)
-    scene.run()
-
-    # Then the task says so, with one write for the same reason
-    first = scene.editor.get("a")
-    assert first.owes
-    assert "ThrottlingException" in (first.follow_up_error or "")
-    clock.advance(MINUTE)
-    scene.run()
-    assert scene.editor.get("a") == first
-
-    # When it can be added, then nothing is left of that
-    mend()
-    clock.advance(MINUTE)
-    scene.run()
-    after = scene.editor.get("a")
-    assert (after.owes, after.follow_up_error) == (None, None)
-    assert scene.ids == ["a/then"]
-
-
 def test_the_reason_of_one_occurrence_is_not_that_of_the_next(scene: Scene, clock: Clock, aws: Hooks) -> None:
     # Given a recurring task whose first follow-up can never be added
     scene.editor.add("act", id="r", schedule="rate(1 hour)", start=NOON, then=Then("hear"))
@@ -358,10 +335,9 @@ def test_the_reason_of_one_occurrence_is_not_that_of_the_next(scene: Scene, cloc
     first = scene.editor.get("r").follow_up_error
     assert first
 
-    # When the next is owed for longer, and why that is could not be written
+    # When the next is owed for longer
     clock.advance(HOUR)
     refuse_follow_ups(aws)
-    aws.refuse("dynamodb.UpdateItem", "InternalServerError", when=lambda body: "ThrottlingException" in body)
     scene.run()
 
     # Then it does not say why the first was refused

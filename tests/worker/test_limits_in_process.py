@@ -106,7 +106,7 @@ def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted
 
 def test_tasks_that_a_process_put_back_for_a_pause_are_started_once(hosted: Hosted) -> None:
     # Given a process that has put tasks back because their action was paused, and has other work
-    hosted.serve(look_every=SECOND, places=4)
+    hosted.serve(places=4)
     hosted.worker.action("other")(lambda: hosted.stage.sleep(0.7))
     declare(hosted, takes=3 * SECOND)
     hosted.editor.limit("mail", at_most=0)

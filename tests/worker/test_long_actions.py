@@ -75,7 +75,7 @@ def test_a_run_that_finds_work_every_minute_ends_from_time_to_time(hosted: Hoste
 
 def test_lanes_are_left_to_others_while_long_actions_have_all_places(hosted: Hosted) -> None:
     # Given a process whose places are taken for an hour, and a task in a lane in which nothing runs
-    hosted.serve(look_every=SECOND, parallel_runs=2)
+    hosted.serve(parallel_runs=2)
     hosted.takes(HOUR)
     for lane in (0, 1):
         hosted.add("long", NOON + SECOND, lane=lane)
@@ -97,7 +97,7 @@ def test_lanes_are_left_to_others_while_long_actions_have_all_places(hosted: Hos
 
 
 def test_a_share_is_given_to_a_lambda_where_it_may_be_called(hosted: Hosted) -> None:
-    hosted.serve(look_every=SECOND, parallel_runs=2, calls=True)
+    hosted.serve(parallel_runs=2, calls=True)
     hosted.takes(HOUR)
     for lane in (0, 1):
         hosted.add("long", NOON + SECOND, lane=lane)

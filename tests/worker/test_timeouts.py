@@ -139,7 +139,7 @@ def test_a_time_out_that_is_none_is_refused(timeout: Any, worker: Worker) -> Non
 
 def test_a_process_goes_on_with_the_lane_of_an_action_that_hangs(hosted: Hosted) -> None:
     # Given an action that hangs until after its time-out
-    hosted.serve(look_every=SECOND, places=4)
+    hosted.serve(places=4)
     hosted.worker.action("hang", timeout=MINUTE, attempts=1)(lambda: hosted.stage.sleep(61.5))
     hosted.add("hang", NOON, lane=0)
     hosted.add("act", NOON + 10 * MINUTE, lane=0)
@@ -164,7 +164,7 @@ def lose_the_lease(hosted: Hosted) -> None:
 
 def test_the_line_of_a_time_out_counts_no_action_that_has_time_left(hosted: Hosted) -> None:
     # Given an action without a time-out that goes on after its run has lost its lease, and another that hangs
-    hosted.serve(look_every=SECOND, places=4)
+    hosted.serve(places=4)
     hosted.worker.action("work")(lambda: hosted.stage.sleep(3_600))
     hosted.worker.action("hang", timeout=MINUTE, attempts=1)(lambda: hosted.stage.sleep(61.5))
     hosted.add("work", NOON, lane=0)

@@ -19,14 +19,11 @@ from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
 from duebell_worker.log import emit
 from duebell_worker.run.lease import new_run_id
-from duebell_worker.run.waits import NOTICE, time_to_claim
+from duebell_worker.run.waits import LOOK_EVERY, time_to_claim
 from duebell_worker.worker import Worker
 
 #: Half a minute of grace is usual where containers are stopped; the rest is for giving the lanes back.
 DRAIN = timedelta(seconds=20)
-
-#: A task that is added for now starts within this time.
-LOOK_EVERY = timedelta(seconds=1)
 
 
 class State(StrEnum):
@@ -38,19 +35,15 @@ class State(StrEnum):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """The health of a process. Times are UTC.
+    """The health of a process.
 
     is_well    whether it read or wrote the arming record not long ago
-    looked_at  when it read or wrote the record last; None if it never did
-    run        the id of the run that is under way
     error      the error of its last call, if that failed
     lost_places  the number of its places that are lost to attempts which still run after their time-out
     """
 
     is_well: bool
     state: State
-    looked_at: datetime | None = None
-    run: str | None = None
     error: str | None = None
     lost_places: int = 0
 
@@ -60,18 +53,14 @@ class Process:
 
     Its runs share with it:
 
-    look_every  the time between two reads of the arming record, a read unit each
     stop_at     from then on no task is started; None until the process is told to end
     leave_at    attempts that still run then are ended as failed, and retried later
     unfinished  the number of attempts that were ended so
     is_worn_out  whether it ends because half of its places are lost; then another must be started
     """
 
-    def __init__(
-        self, worker: Worker, *, look_every: timedelta = LOOK_EVERY, drain_for: timedelta = DRAIN
-    ) -> None:
+    def __init__(self, worker: Worker, *, drain_for: timedelta = DRAIN) -> None:
         """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
-        self.look_every = look_every
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None
         self.unfinished = 0
@@ -95,7 +84,7 @@ class Process:
         """
         self._read_record()
         self._worker.register()
-        emit("process_started", look_every=self.look_every.total_seconds())
+        emit("process_started")
         while self.stop_at is None:
             try:
                 pause = self._go_on()
@@ -133,10 +122,8 @@ class Process:
         looked_at = self._looked_at
         state = State.RUNNING if self._is_running else State.WAITING
         return Health(
-            is_well=looked_at is not None and self._now() - looked_at < LEASE + self.look_every,
+            is_well=looked_at is not None and self._now() - looked_at < LEASE + LOOK_EVERY,
             state=State.DRAINING if self.stop_at else state,
-            looked_at=looked_at,
-            run=self._run_id if self._is_running else None,
             error=self._error,
             lost_places=self._worker.lost_places,
         )
@@ -160,12 +147,12 @@ class Process:
         claim_in = self._read_record() - self._now()
         could_start = self._run_id or self._worker.kept_places < self._worker._concurrency  # noqa: SLF001
         if not could_start:
-            return self.look_every
+            return LOOK_EVERY
         if claim_in > timedelta(0):
-            return min(claim_in, self.look_every)
+            return min(claim_in, LOOK_EVERY)
         # A pause follows a run that had nothing to do: the next one might find the lanes held again, or the
         # same task that it cannot run.
-        return timedelta(0) if self._run() else self.look_every
+        return timedelta(0) if self._run() else LOOK_EVERY
 
     def _read_record(self) -> datetime:
         """Read the arming record. Returns when to claim lanes: now, if a run that failed holds some."""
@@ -181,7 +168,7 @@ class Process:
     def _sleep(self, until: datetime) -> None:
         """Sleep until then, or until it is time to check whether the process is to end."""
         now = self._now()
-        self._backend.sleep(max((min(until, now + NOTICE) - now).total_seconds(), 0.0))
+        self._backend.sleep(max((min(until, now + LOOK_EVERY) - now).total_seconds(), 0.0))
 
     def _run(self) -> bool:
         """Make a run, or go on with the one that failed. Returns whether it had anything to do."""

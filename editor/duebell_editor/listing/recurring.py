@@ -39,8 +39,12 @@ class _Position(NamedTuple):
 
 def recurring_keys(queue: Queue, lanes: int) -> list[PastKey]:
     """The keys of all tasks that recur and have not ended."""
-    by_lane = queue.parallel.all(lambda lane: list(queue.store.recurring(lane, page_size=PAGE)), range(lanes))
-    return list(itertools.chain(*by_lane))
+
+    def read(lane: int) -> list[PastKey]:
+        keys = queue.store.past(lane, Past.PAUSED_RECURRING, last=Past.FAILING, page_size=PAGE)
+        return list(keys)
+
+    return list(itertools.chain(*queue.parallel.all(read, range(lanes))))
 
 
 def recurring_tasks(queue: Queue) -> list[Task]:

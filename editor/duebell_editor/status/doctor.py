@@ -213,17 +213,17 @@ def _unseen_target(named: str, why: str) -> Problem:
 
 def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Problem]:
     """Counts of queues that failed, and an intake queue whose messages nobody takes."""
-    queue, connect = backend.intake, backend.client
+    queue, connect = backend.settings.intake, backend.client
     if connect is None or not status.region:
         return
     if status.lost_rings is None or status.failed_runs is None:
         yield _unseen_queue("lost rings or failed runs could not be counted: sqs:GetQueueAttributes")
-    if queue is None:
+    if not queue:
         return
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
         yield _unseen_queue("the intake's messages could not be counted: sqs:GetQueueAttributes")
     functions, function = connect("lambda", config=_LOOKING), backend.settings.function
-    arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue.name}"
+    arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue}"
     try:
         pages = functions.get_paginator("list_event_source_mappings").paginate(EventSourceArn=arn)
         mappings = [one for page in pages for one in page["EventSourceMappings"]]
@@ -236,7 +236,7 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
         what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"
         yield Problem(
             kind=ProblemKind.INTAKE_IDLE,
-            what=f"nobody takes messages from the intake queue {quoted(queue.name)}: {what}",
+            what=f"nobody takes messages from the intake queue {quoted(queue)}: {what}",
             way_out="enable it: `aws lambda update-event-source-mapping --uuid UUID --enabled`"
             if states
             else "`duebell deploy --intake` makes it",
@@ -253,17 +253,17 @@ def _unseen_queue(why: str) -> Problem:
 
 def _with_ages(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
     """The status with the times since which messages and dead letters wait, where CloudWatch knows them."""
-    queue, connect, now = backend.intake, backend.client, backend.clock()
-    if connect is None or queue is None or not status.region or backend.alarms is None:
+    queue, connect, now = backend.settings.intake, backend.client, backend.clock()
+    if connect is None or not queue or not status.region or backend.alarms is None:
         return status  # a stack on this machine measures nothing
     cloudwatch = connect("cloudwatch", config=_LOOKING)
     problems = tuple(
-        replace(one, at=_oldest(cloudwatch, queue.name + DEAD_LETTERS, now))
+        replace(one, at=_oldest(cloudwatch, queue + DEAD_LETTERS, now))
         if one.kind is ProblemKind.INTAKE_DEAD_LETTERS
         else one
         for one in status.problems
     )
-    since = _oldest(cloudwatch, queue.name, now) if status.intake_waiting else None
+    since = _oldest(cloudwatch, queue, now) if status.intake_waiting else None
     return replace(status, intake_since=since, problems=problems)
 
 

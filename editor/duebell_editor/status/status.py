@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import MOST_COUNTED, QueueCounts, next_morning, read_queue
-from duebell_shared.aws.intake_queue import DeadLetters, is_missing
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
 from duebell_shared.bell.bell import BellKind, BellState
@@ -122,13 +122,13 @@ def _with_queue(
         queued=queue.queued,
         owing=len(queue.owing),
         running=queue.running,
-        overdue=queue.overdue,
+        overdue=min(len(queue.late), MOST_COUNTED),
         due_tonight=queue.due_tonight,
         due_tonight_is_estimate=not queue.is_exact,
     ).with_problems(
         *_queue_problems(record, queue, now),
         *_lane_problems(record, now),
-        *_owing_problems(record, queue.owing, now),
+        *_owing_problems(queue.owing, now),
     )
     try:
         return _with_failures(status, backend)
@@ -263,14 +263,14 @@ def _with_message_queues(status: SchedulerStatus, backend: Backend) -> Scheduler
             status = replace(status, **{field: count})
             if count:
                 status = status.with_problems(_left_problem(status.rule, queue, count, what))
-    if backend.intake is None:
+    intake = backend.settings.intake
+    if not intake:
         return status
     try:
-        counts = backend.intake.counts(**place)
+        waiting, dead = (sqs.count(name, **place) for name in (intake, intake + DEAD_LETTERS))
     except (ClientError, BotoCoreError) as error:
-        return status.with_problems(_missing_problem(backend.intake.name)) if is_missing(error) else status
-    dead = counts.dead_letters
-    status = replace(status, intake_waiting=counts.waiting, intake_dead_letters=dead)
+        return status.with_problems(_missing_problem(intake)) if is_missing(error) else status
+    status = replace(status, intake_waiting=waiting, intake_dead_letters=dead)
     return status.with_problems(_dead_letters_problem(dead)) if dead else status
 
 
@@ -346,9 +346,9 @@ def _rule_problems(
 
 def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> Iterator[Problem]:
     """Problems of the queue as a whole: overdue tasks, and leases."""
-    if queue.overdue:
-        first, _ = queue.late[0]
-        is_left = any(record.lanes[lane].is_free(now) for _, lane in queue.late)
+    if queue.late:
+        first = queue.late[0].at
+        is_left = any(record.lanes[one.lane].is_free(now) for one in queue.late)
         at_work = "no run is at work on them" if is_left else "the run at work has not come to them yet"
         yield Problem(
             kind=ProblemKind.OVERDUE,
@@ -378,34 +378,23 @@ def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> 
         )
 
 
-def _owing_problems(record: ArmingRecord, owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
-    """The follow-ups that are owed although a try failed, or for long while no run is at work in the lane."""
-
-    def ended_at(task: Task) -> datetime:
-        return task.owes.at if task.owes else now
-
-    def is_left(task: Task) -> bool:
-        is_free = task.lane >= len(record.lanes) or record.lanes[task.lane].is_free(now)
-        return ended_at(task) < now - STARTS_WITHIN and (task.follow_up_error is not None or is_free)
-
-    late = sorted(filter(is_left, owing), key=ended_at)
+def _owing_problems(owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
+    """The follow-ups that are owed for longer than it takes until a run tries again."""
+    late = sorted(
+        (task.owes.at, task.id) for task in owing if task.owes and task.owes.at < now - STARTS_WITHIN
+    )
     if not late:
         return
-    first, why = late[0], next((task.follow_up_error for task in late if task.follow_up_error), None)
-    since = f"since {render(ended_at(first))}"
-    what = (
-        f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(first.id)} as the first {since}"
-        if late[1:]
-        else f"the task {quoted(first.id)} has ended and owes its follow-up {since}"
-    )
+    at, id = late[0]
+    since = f"since {render(at)}"
     yield Problem(
         kind=ProblemKind.OWING,
-        what=f"{what}; {f'the last try failed: {why}' if why else 'no run has tried to add it since'}",
-        way_out="runs try again each minute or two, and nothing is lost; remove the cause of the error"
-        if why
-        else f"the next run adds it: {_DOCTOR}",
-        at=ended_at(first),
-        mendable=why is None,
+        what=f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(id)} as the first {since}"
+        if late[1:]
+        else f"the task {quoted(id)} has ended and owes its follow-up {since}",
+        way_out=f"each run tries again, and its log line `follow_up_not_added` says why it fails; {_DOCTOR}",
+        at=at,
+        mendable=True,
     )
 
 

@@ -130,9 +130,8 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
     """Explain a task that does not wait for a start: it runs, is paused or reserved, or is over."""
     way_out = ""
     if task.owes:
-        failed = f": the last try failed: {task.follow_up_error}" if task.follow_up_error else ""
         cause = WaitCause.FOLLOW_UP
-        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added{failed}"
+        what = f"it ended at {render(task.owes.at)}, and its follow-up is being added"
     elif task.status is Status.PAUSED:
         cause, way_out = WaitCause.PAUSED, f"`duebell resume {quote(task.id)}`"
         by = f" by {task.changed_by}" if task.changed_by else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from duebell_shared.backend import Backend
 from duebell_shared.instants import Instant
-from duebell_shared.queue.changes import TaskWrite, update_of
+from duebell_shared.queue.changes import TaskWrite, change_of
 from duebell_shared.tasks.task import Task
 
 #: The time that a transaction has to confirm its tasks. For a task that is due, the worker is started again
@@ -59,8 +59,8 @@ class TransactionItem:
             lane = UnicodeAttribute(hash_key=True)
             id = UnicodeAttribute(range_key=True)
 
-        update = update_of(self.write.old, self.write.new)
-        sets = [Path([name]).set(value) for name, value in update.sets.items()]
+        update = change_of(self.write.old, self.write.new)
+        sets = [Path([name]).set(value) for name, value in (update.sets or {}).items()]
         removes = [Path([name]).remove() for name in update.removes]
         conditions: list[Any] = [Path([name]) == value for name, value in update.where.items()]
         return {

@@ -42,15 +42,6 @@ def worker(
     context: Context,
     *,
     actions: Actions,
-    look_every: Annotated[
-        float,
-        typer.Option(
-            min=0.1,
-            max=60,
-            metavar="SECONDS",
-            help="Time between two reads of the arming record, a read unit each.",
-        ),
-    ] = 1.0,
     drain_seconds: Annotated[
         float,
         typer.Option(min=0, max=86_400, metavar="SECONDS", help="How long actions may go on at the end."),
@@ -75,11 +66,7 @@ def worker(
     from duebell_worker.process import Process  # noqa: PLC0415
 
     with ExitStack() as running:
-        process = Process(
-            worker_here(context, actions),
-            look_every=timedelta(seconds=look_every),
-            drain_for=timedelta(seconds=drain_seconds),
-        )
+        process = Process(worker_here(context, actions), drain_for=timedelta(seconds=drain_seconds))
         if health_port is not None:
             from duebell_worker.log import emit  # noqa: PLC0415
 

@@ -12,7 +12,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
 from duebell_shared.queue.changes import Other, TaskWrite, Transacted
-from duebell_shared.queue.places import RECURRING_KINDS, Past, PastKey, key_of, lane_of
+from duebell_shared.queue.places import Past, PastKey, key_of, lane_of
 from duebell_shared.queue.records import Record
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -139,23 +139,20 @@ class MemoryStore:
         lane: int,
         kind: Past,
         *,
+        last: Past | None = None,
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
         page_size: int = 200,
     ) -> Iterator[PastKey]:
-        yield from self._pasts[lane, kind].within(after or FIRST, before, latest_first=latest_first)
-
-    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
-        for kind in RECURRING_KINDS:
-            yield from self.past(lane, kind)
+        for one in _kinds(kind, last):
+            yield from self._pasts[lane, one].within(after or FIRST, before, latest_first=latest_first)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, len(self._queues[lane].within(after or FIRST, before)))
 
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
-        kinds = [one for one in Past if kind <= one <= (last or kind)]
-        return min(most, sum(len(self._pasts[lane, one]) for one in kinds))
+        return min(most, sum(len(self._pasts[lane, one]) for one in _kinds(kind, last)))
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
@@ -252,6 +249,10 @@ class _Index(Generic[_K]):
         )
         found = self._keys[first:end]
         return found[::-1] if latest_first else found
+
+
+def _kinds(first: Past, last: Past | None) -> list[Past]:
+    return sorted(one for one in Past if first <= one <= (last or first))
 
 
 def _version_of(task: Task) -> tuple[object, ...]:

@@ -103,7 +103,7 @@ _CALL = timedelta(seconds=10)
 _COUNT_HOLDS = timedelta(minutes=5)
 
 
-class Lane(msgspec.Struct, frozen=True, kw_only=True):
+class Lane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One partition of the queue: when someone must look at it, and which run holds it until when."""
 
     due: Instant = NEVER
@@ -123,7 +123,7 @@ def before(due: datetime, head_start: timedelta) -> datetime:
     return due if due == NEVER or due < FIRST + head_start else due - head_start
 
 
-class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True):
+class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The time that the rule must ring for, by the lanes, and what is known of the rule.
 
     lanes          each lane's due and lease

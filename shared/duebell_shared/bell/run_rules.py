@@ -14,8 +14,7 @@ RESERVE = timedelta(seconds=20)
 #: Short, so that a dead run is noticed soon, whatever the Lambda's own time-out; renewed at half.
 LEASE = timedelta(minutes=2)
 
-#: The time between two reads of the arming record by a run that waits for the next due date, unless its host
-#: says another.
+#: The time between two reads of the arming record by a Lambda's run that waits for the next due date.
 WATCH = timedelta(seconds=0.25)
 
 #: Keys in sight before the first task is started; so many more are read whenever tasks wait for a place.

@@ -12,8 +12,8 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchGetItem.
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -45,8 +45,8 @@ _PASSING = {
     "TransactionInProgressException",
 }
 
-#: The error of a write that would make a full lane larger.
-_FULL = "ItemCollectionSizeLimitExceededException"
+#: The errors of a write whose condition does not hold, and of one that would make a full lane larger.
+_REFUSED, _FULL = "ConditionalCheckFailedException", "ItemCollectionSizeLimitExceededException"
 
 #: Part of the message about an index that the table does not have. Only past-index may be missing.
 _NO_INDEX = "does not have the specified index"
@@ -62,30 +62,39 @@ _FAILED_IN_THE_SERVER = 500
 _FAILED = (ClientError, BotoCoreError)
 
 
-class Made:
-    """The result of a conditional write and its answer; falsy when its condition did not hold.
+class Outcome(NamedTuple):
+    """The outcome of a conditional write, or of a statement in a batch; of one that was not sent, all False.
 
-    is_full  whether it was refused instead because its lane holds all that it may
+    is_made     whether it was made
+    is_refused  whether its condition did not hold
+    is_full     whether it was refused because its lane holds all that it may
+    is_sure     False if it is not known to be made, and an earlier try of it may have made it
+    item        the item as it is then, where that was asked for
+    size        DynamoDB's estimate of the size of its lane
+    error       the error of a statement that was throttled to the last try, and is not tried alone
     """
 
-    def __init__(self, answer: Any = None, refusal: Exception | None = None) -> None:
-        self._is_made = refusal is None
-        self.answer = answer
-        self.is_full = refusal is not None and _code_of(refusal) == _FULL
-        self.was_retried = refusal is not None and bool(_metadata(refusal).get("RetryAttempts"))
+    is_made: bool = False
+    is_refused: bool = False
+    is_full: bool = False
+    is_sure: bool = True
+    item: Item | None = None
+    size: Mapping[str, Any] | None = None
+    error: DuebellError | None = None
 
-    def __bool__(self) -> bool:
-        return self._is_made
 
-
-def try_write(write: Callable[[], Any]) -> Made:
-    """Make this conditional write. Raises its errors, but for those that Made tells of."""
+def try_write(write: Callable[..., Any], **arguments: Any) -> Outcome:
+    """Make this conditional write of one item. Raises its errors, but for those that Outcome tells of."""
     try:
-        return Made(write())
+        answer = write(**arguments)
     except _FAILED as error:
-        if _code_of(error) not in {"ConditionalCheckFailedException", _FULL}:
+        code = _code_of(error)
+        if code not in {_REFUSED, _FULL}:
             raise
-        return Made(refusal=error)
+        is_sure = not _metadata(error).get("RetryAttempts")
+        return Outcome(is_refused=code == _REFUSED, is_full=code == _FULL, is_sure=is_sure)
+    size = answer.get("ItemCollectionMetrics")
+    return Outcome(is_made=True, item=answer.get("Attributes"), size=size)
 
 
 class calling:  # noqa: N801 (read as a function, and each call is made in one: a generator takes longer)
@@ -149,8 +158,6 @@ _LOG = logging.getLogger("duebell.batches")
 #: Seconds without batches after they were refused.
 _REST = 300
 
-_T = TypeVar("_T")
-
 #: The errors of calls and of statements where batches are unknown, as to an emulator, or not allowed.
 _NOT_TAKEN = {
     "AccessDenied",
@@ -164,42 +171,15 @@ _NOT_TAKEN = {
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
-#: The error of a statement that would make a full lane larger.
-_FULL_IN_BATCH = "ItemCollectionSizeLimitExceeded"
+#: The errors of a statement whose condition does not hold, and of one that would make a full lane larger.
+_REFUSED_IN_BATCH, _FULL_IN_BATCH = (
+    {"ConditionalCheckFailed", "DuplicateItem"},
+    "ItemCollectionSizeLimitExceeded",
+)
 
 
-class Answer(NamedTuple):
-    """The answer to one statement.
-
-    is_made    whether it was made
-    item       the item as it is then, where that was asked for
-    is_full    whether it was refused because its lane is full
-    error      the error of a statement that was throttled to the last try, and is not tried alone
-    """
-
-    is_made: bool = False
-    item: Item | None = None
-    is_full: bool = False
-    error: DuebellError | None = None
-
-
-class Written(NamedTuple):
-    """The answers to a batch of statements, in their order.
-
-    is_sure  True if all statements that are not answered as made were certainly not made
-    """
-
-    answers: list[Answer]
-    is_sure: bool
-
-    @classmethod
-    def nothing(cls, count: int, *, is_sure: bool = True, error: DuebellError | None = None) -> Self:
-        """The answers to statements that were not made. Without an error, each is to be tried alone."""
-        return cls([Answer(error=error)] * count, is_sure)
-
-
-class BatchWrite(Generic[_T]):
-    """Writes to the table of this name, in statements of one kind. Thread-safe.
+class BatchWrite:
+    """Conditional writes in statements of one kind. Thread-safe.
 
     Throttled statements are tried again. The SDK does not try them again, because their call has succeeded.
     After a policy or an emulator has refused a batch, no batch is sent for minutes.
@@ -209,49 +189,47 @@ class BatchWrite(Generic[_T]):
         self,
         table: str,
         client: "DynamoDBClient",
-        statement: Callable[[str, _T], dict[str, Any]],
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._table = table
         self._client = client
-        self._statement = statement
         self._sleep = sleep
         self._clock = clock
         self._refusals = 0  # in a row
         self._rests_until: float | None = None
 
-    def __call__(self, writes: Collection[_T]) -> Written | None:
-        """Make those of the writes, 25 at most and of different keys, whose conditions hold.
+    def __call__(self, statements: Sequence[Any]) -> list[Outcome] | None:
+        """The outcomes of the statements, 25 at most and for different keys.
 
         Returns None where batches are refused: nothing was written. Raises botocore's errors: any may be
         written.
         """
-        writes = list(writes)
-        if (response := self._first_answer(writes)) is None:
+        if (response := self._first_answer(statements)) is None:
             return None
-        answers: dict[int, Answer] = {}
-        places, is_sure, waits = list(range(len(writes))), True, throttle_pauses()
+        outcomes = [Outcome()] * len(statements)
+        places, waits = list(range(len(statements))), throttle_pauses()
         while True:
-            answered = dict(zip(places, response["Responses"], strict=True))
-            answers |= {place: _answer(one) for place, one in answered.items()}
-            is_sure = is_sure and _is_sure(response)
-            places = [place for place, one in answered.items() if _code_in(one) in _THROTTLED]
+            was_retried = bool(response["ResponseMetadata"].get("RetryAttempts"))
+            answers = dict(zip(places, response["Responses"], strict=True))
+            for place, answer in answers.items():
+                outcomes[place] = _outcome(answer, was_retried=was_retried)
+            places = [place for place, answer in answers.items() if _code_in(answer) in _THROTTLED]
             if not places or (pause := next(waits, None)) is None:
                 break
             self._sleep(pause)
             try:
-                response = self._send([writes[place] for place in places])
-            except (BotoCoreError, ClientError) as error:  # what was made before is still made
+                response = self._send([statements[place] for place in places])
+            except _FAILED as error:  # what was made before is still made
                 _LOG.info("table %r: throttled statements could not be tried again: %s", self._table, error)
-                is_sure = False
                 break
         throttled = AwsUnavailable(f"DynamoDB, table {self._table!r}: throttled, and so were further tries")
-        answers |= dict.fromkeys(places, Answer(error=throttled))
-        return Written([answers[place] for place in range(len(writes))], is_sure)
+        for place in places:
+            outcomes[place] = Outcome(error=throttled)
+        return outcomes
 
-    def _first_answer(self, writes: list[_T]) -> Any:
+    def _first_answer(self, statements: Sequence[Any]) -> Any:
         """The answer to a first try; None where batches are refused.
 
         One refusal may be due to a bad statement.
@@ -259,7 +237,7 @@ class BatchWrite(Generic[_T]):
         if self._rests_until is not None and self._clock() < self._rests_until:
             return None
         try:
-            answer = self._send(writes)
+            answer = self._send(statements)
         except ClientError as error:
             if error.response["Error"]["Code"] not in _NOT_TAKEN:
                 raise
@@ -279,9 +257,19 @@ class BatchWrite(Generic[_T]):
             self._rests_until = self._clock() + _REST
         return None
 
-    def _send(self, writes: list[_T]) -> Any:
-        statements: Any = [self._statement(self._table, write) for write in writes]
+    def _send(self, statements: Sequence[Any]) -> Any:
         return self._client.batch_execute_statement(Statements=statements)
+
+
+def _outcome(answer: Any, *, was_retried: bool) -> Outcome:
+    code = _code_in(answer)
+    return Outcome(
+        is_made=code is None,
+        is_refused=code in _REFUSED_IN_BATCH,
+        is_full=code == _FULL_IN_BATCH,
+        is_sure=not was_retried and code != "InternalServerError",
+        item=answer.get("Item"),
+    )
 
 
 def throttle_pauses() -> Iterator[float]:
@@ -289,26 +277,9 @@ def throttle_pauses() -> Iterator[float]:
     return pauses(0.1, 1.6, tries=5)
 
 
-def _answer(response: Any) -> Answer:
-    code = _code_in(response)
-    return Answer(is_made=code is None, item=response.get("Item"), is_full=code == _FULL_IN_BATCH)
-
-
-def _is_sure(answer: Any) -> bool:
-    """Tell whether every statement that is answered with an error was not made."""
-    was_retried = bool(answer["ResponseMetadata"].get("RetryAttempts"))
-    return not was_retried and "InternalServerError" not in map(_code_in, answer["Responses"])
-
-
 def _code_in(response: Any) -> str | None:
     code: str | None = response.get("Error", {}).get("Code")
     return code
-
-
-def insertion(table: str, item: Item) -> dict[str, Any]:
-    """The statement that writes an item whose key is free."""
-    names = ",".join(f"'{name}':?" for name in item)
-    return {"Statement": f'INSERT INTO "{table}" VALUE {{{names}}}', "Parameters": list(item.values())}
 
 
 #: Keys that one call takes.

@@ -24,94 +24,87 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
-class ItemUpdate(NamedTuple):
-    """An update of an item that is as expected.
+class ItemInsertion(NamedTuple):
+    """The write of an item whose key is free."""
+
+    item: Item
+
+    @property
+    def key(self) -> Item:
+        """The item's key."""
+        return {name: self.item[name] for name in ("lane", "id")}
+
+    def statement(self, table: str) -> dict[str, Any]:
+        """It in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html"""
+        names = ",".join(f"'{name}':?" for name in self.item)
+        return {
+            "Statement": f'INSERT INTO "{table}" VALUE {{{names}}}',
+            "Parameters": list(self.item.values()),
+        }
+
+
+class ItemChange(NamedTuple):
+    """An update of an item that is as expected, or its deletion.
 
     key      its key
     where    attributes with the values that they must have
-    unless   attributes that must not all have these values; such an update goes in a call of its own
-    sets     attributes with their new values
+    sets     attributes with their new values; None deletes the item
     adds     numbers to add to attributes
     removes  names of attributes to remove
     returns  whether the updated item is to be returned
+    unless   attributes that must not all have these values; such an update goes in a call of its own
     """
 
     key: Item
     where: Item
-    sets: Item
+    sets: Item | None
     adds: Item = {}  # noqa: RUF012 (nobody writes to it)
     removes: Sequence[str] = ()
     returns: bool = False
     unless: Item = {}  # noqa: RUF012
 
     def call(self) -> dict[str, Any]:
-        """The arguments of UpdateItem."""
-        sets = [f"#{name} = :{name}" for name in self.sets]
-        sets += [f"#{name} = #{name} + :{name}" for name in self.adds]
-        expression = f"SET {', '.join(sets)}"
-        if self.removes:
-            expression += f" REMOVE {', '.join(f'#{name}' for name in self.removes)}"
+        """The arguments of UpdateItem, or of DeleteItem."""
         conditions = [f"#{name} = :if_{name}" for name in self.where]
         if self.unless:
             conditions.append(f"({' OR '.join(f'#{name} <> :not_{name}' for name in self.unless)})")
-        names = {*self.where, *self.unless, *self.sets, *self.adds, *self.removes}
-        return {
+        changed = {**(self.sets or {}), **self.adds}
+        names = {*self.where, *self.unless, *changed, *self.removes}
+        call = {
             "Key": self.key,
-            "UpdateExpression": expression,
             "ConditionExpression": " AND ".join(conditions),
             "ExpressionAttributeNames": {f"#{name}": name for name in names},
             "ExpressionAttributeValues": {
-                **{f":{name}": value for name, value in {**self.sets, **self.adds}.items()},
+                **{f":{name}": value for name, value in changed.items()},
                 **{f":if_{name}": value for name, value in self.where.items()},
                 **{f":not_{name}": value for name, value in self.unless.items()},
             },
-            "ReturnValues": "ALL_NEW" if self.returns else "NONE",
         }
+        if self.sets is not None:
+            sets = [f"#{name} = :{name}" for name in self.sets]
+            sets += [f"#{name} = #{name} + :{name}" for name in self.adds]
+            removes = f" REMOVE {', '.join(f'#{name}' for name in self.removes)}" if self.removes else ""
+            call["UpdateExpression"] = f"SET {', '.join(sets)}{removes}"
+        return call
 
     def statement(self, table: str) -> dict[str, Any]:
-        """The same in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html"""
-        clauses = [f'SET "{name}"=?' for name in self.sets]
+        """The same in PartiQL.
+
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.update.html
+        https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.delete.html
+        """
+        sets = self.sets or {}
+        clauses = [f'SET "{name}"=?' for name in sets]
         clauses += [f'SET "{name}"="{name}"+?' for name in self.adds]
         clauses += [f'REMOVE "{name}"' for name in self.removes]
+        verb = "DELETE FROM" if self.sets is None else "UPDATE"
         expected = {**self.key, **self.where}
         conditions = " AND ".join(f'"{name}"=?' for name in expected)
         returning = " RETURNING ALL NEW *" if self.returns else ""
         return {
-            "Statement": f'UPDATE "{table}" {" ".join(clauses)} WHERE {conditions}{returning}',
-            "Parameters": [*self.sets.values(), *self.adds.values(), *expected.values()],
+            "Statement": " ".join([verb, f'"{table}"', *clauses, "WHERE", conditions]) + returning,
+            "Parameters": [*sets.values(), *self.adds.values(), *expected.values()],
         }
-
-
-class ItemDeletion(NamedTuple):
-    """The deletion of the item with this key, if its attributes `where` have these values."""
-
-    key: Item
-    where: Item
-
-    def call(self) -> dict[str, Any]:
-        """The arguments of DeleteItem."""
-        return {
-            "Key": self.key,
-            "ConditionExpression": " AND ".join(f"#{name} = :{name}" for name in self.where),
-            "ExpressionAttributeNames": {f"#{name}": name for name in self.where},
-            "ExpressionAttributeValues": {f":{name}": value for name, value in self.where.items()},
-        }
-
-    def statement(self, table: str) -> dict[str, Any]:
-        """The same in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.delete.html"""
-        expected = {**self.key, **self.where}
-        conditions = " AND ".join(f'"{name}"=?' for name in expected)
-        return {
-            "Statement": f'DELETE FROM "{table}" WHERE {conditions}',  # noqa: S608 (values are parameters)
-            "Parameters": list(expected.values()),
-        }
-
-
-ItemChange = ItemUpdate | ItemDeletion
-
-
-def statement_of(table: str, change: ItemChange) -> dict[str, Any]:
-    return change.statement(table)
 
 
 def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
@@ -124,7 +117,7 @@ def put_if_free(item: Item, now: datetime) -> dict[str, Any]:
     }
 
 
-def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemUpdate:
+def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemChange:
     """The update that claims a task.
 
     A running task looks the same after a claim as before. If the answer is lost, the SDK makes the claim
@@ -132,7 +125,7 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
     """
     mark = stored(run=run, started_at=now)
     lateness_ms = round((now - key.queued).total_seconds() * 1000)
-    return ItemUpdate(
+    return ItemChange(
         key=stored(lane=key.lane, id=key.id),
         where=stored(status=status, queued=(key.queued, key.priority)),
         sets={**mark, **stored(status=Status.RUNNING, lateness_ms=lateness_ms)},
@@ -143,13 +136,9 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemU
 
 
 def change_of(old: Task, new: Task | None) -> ItemChange:
-    return update_of(old, new) if new else ItemDeletion(_key_of(old), _as_it_was(old))
-
-
-def update_of(old: Task, new: Task) -> ItemUpdate:
-    """The update that makes `new` of `old`, if that is still what is stored."""
-    sets, removes = changes(old, new)
-    return ItemUpdate(key=_key_of(old), where=_as_it_was(old), sets=sets, removes=removes)
+    """The change that makes `new` of `old`, if that is still what is stored; None deletes it."""
+    sets, removes = changes(old, new) if new else (None, ())
+    return ItemChange(key=_key_of(old), where=_as_it_was(old), sets=sets, removes=removes)
 
 
 def _key_of(task: Task) -> Item:
@@ -193,9 +182,7 @@ class TaskWrite(msgspec.Struct, frozen=True):
 
     def item(self, table: str) -> dict[str, Any]:
         """The change as one of `TransactItems`, for the queue in this table."""
-        update = update_of(self.old, self.new).call()
-        del update["ReturnValues"]  # an argument of UpdateItem alone
-        return {"Update": {"TableName": table, **update}}
+        return {"Update": {"TableName": table, **change_of(self.old, self.new).call()}}
 
 
 class Transacted(msgspec.Struct, frozen=True, kw_only=True):
@@ -276,7 +263,7 @@ def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lane: int
     key = {name: item[name] for name in ("lane", "id")}
     # Each version of an item has another rev, and each new task of an id another time of creation.
     where = {name: item[name] for name in ("id", "rev", "created_at") if name in item}
-    delete = ItemDeletion(key, where).call()
+    delete = ItemChange(key, where, None).call()
     writes = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
     refusals = transact(client, table, writes, uuid.uuid4().hex).refusals
     codes = {one.code for one in refusals}

@@ -71,9 +71,9 @@ class LaneSizes:
             self._measured.update(lanes)
             return places
 
-    def note(self, answer: Mapping[str, Any]) -> None:
-        """Take the size out of the answer to a write of one item."""
-        match answer.get("ItemCollectionMetrics"):
+    def note(self, estimate: Mapping[str, Any] | None) -> None:
+        """Note DynamoDB's estimate of the size of a lane, from the answer to a write of one item."""
+        match estimate:
             case {"ItemCollectionKey": {"lane": {"S": str(name)}}, "SizeEstimateRangeGB": [_, most]}:
                 lane, size = int(name), round(most * GIGABYTE)
                 with self._lock:

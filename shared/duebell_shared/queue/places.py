@@ -50,9 +50,6 @@ class Past(StrEnum):
         return self not in {Past.RECURRING, Past.FAILING}
 
 
-#: The kinds of tasks that recur and have not ended, in the order of the index.
-RECURRING_KINDS = (Past.PAUSED_RECURRING, Past.RECURRING, Past.FAILING)
-
 #: The kinds that are left out when only failed tasks are listed.
 _UNLISTED = {Past.DONE, Past.CANCELLED}
 
@@ -83,7 +80,7 @@ def key_of(task: Task) -> PastKey | None:
 
 
 def render_past(kind: Past, at: datetime | None) -> str:
-    return kind.value if at is None else kind.value + _SEPARATOR + render(at)
+    return kind.value if at is None or not kind.has_time else kind.value + _SEPARATOR + render(at)
 
 
 def parse_past(text: str) -> tuple[Past, datetime | None]:

@@ -140,6 +140,7 @@ class Store(Protocol):
         lane: int,
         kind: Past,
         *,
+        last: Past | None = None,
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
@@ -147,15 +148,10 @@ class Store(Protocol):
     ) -> Iterator[PastKey]:
         """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
 
-        Paused tasks come in order of `due`, and recurring ones in an order of the lane's own. Read
-        *eventually* consistently: a task that ended within the last second may be missing, and one that is no
-        longer of this kind may be there. Raises NotDeployed where the table has no `past-index`.
-        """
-
-    def recurring(self, lane: int, *, page_size: int = 200) -> Iterator[PastKey]:
-        """The tasks of a lane that recur and have not ended, paused ones included; read as by `past`.
-
-        Tasks of a kind come together, in the order of RECURRING_KINDS. Raises NotDeployed likewise.
+        With `last`, those of all kinds up to that one, which sort by name. Paused tasks come in order of
+        `due`, and recurring ones in an order of the lane's own. Read *eventually* consistently: a task that
+        ended within the last second may be missing, and one that is no longer of this kind may be there.
+        Raises NotDeployed where the table has no `past-index`.
         """
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
@@ -165,10 +161,7 @@ class Store(Protocol):
         """
 
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
-        """Count the tasks that `past` gives, up to `most`; with `last`, those of all kinds up to that one.
-
-        Kinds sort by name. Raises NotDeployed likewise.
-        """
+        """Count the tasks that `past` gives, up to `most`. Raises NotDeployed likewise."""
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, but for these; NEVER if none waits."""

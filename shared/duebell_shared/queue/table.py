@@ -15,8 +15,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from duebell_shared.bell.arming import ArmingRecord
@@ -29,11 +28,10 @@ from duebell_shared.tasks.checks import MAX_PRIORITY
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-from .calls import Answer, BatchRead, BatchWrite, Made, Written, calling, insertion, try_write
+from .calls import BatchRead, BatchWrite, Outcome, calling, try_write
 from .changes import (
     ItemChange,
-    ItemDeletion,
-    ItemUpdate,
+    ItemInsertion,
     Other,
     TaskWrite,
     Transacted,
@@ -43,12 +41,10 @@ from .changes import (
     is_claim,
     put_if_free,
     relocate_item,
-    statement_of,
     transact,
-    update_of,
 )
 from .items import Item, item_of, leaner_forms, parse_queued, render_queued, stored, task_of
-from .places import RECURRING_KINDS, Past, PastKey, lane_of, parse_past, render_past
+from .places import Past, PastKey, lane_of, parse_past, render_past
 from .records import Record, Records
 
 if TYPE_CHECKING:
@@ -65,25 +61,15 @@ _PAGE = 200
 #: Keys in the later pages of a long reading. A page is parsed whole, and takes 2 KB of memory for each key.
 _GROWN_PAGE = 800
 
-
 #: The index that has this sort key.
 _INDEXES = {"queued": "due-index", "past": "past-index"}
 
-
-class _Range(NamedTuple):
-    """A range of a sort key, both bounds included; without `low`, from the first."""
-
-    sort: str
-    low: str | None
-    high: str
-
+#: Before and after each text of a sort key; after the times there is what is none, which is logged.
+_BEGIN, _END = " ", "\U0010ffff"
 
 #: The ids of changes that are kept: nanoseconds before this, in twenty digits, so that the latest is first.
 _LATEST_FIRST = 10**19
 _NOTED = "0"
-
-#: All of a lane, also what is no time and so sorts behind: it is logged.
-_ALL = _Range("queued", None, "\U0010ffff")
 
 
 class DynamoTable:
@@ -95,9 +81,9 @@ class DynamoTable:
         self.name = name
         self._client = client
         self._records = Records(name, client)
-        self._insert_batch = BatchWrite(name, client, insertion, sleep=sleep)
-        self._change_batch = BatchWrite(name, client, statement_of, sleep=sleep)
-        self._claim_batch = BatchWrite(name, client, statement_of, sleep=sleep)  # it may be refused alone
+        self._insert_batch = BatchWrite(name, client, sleep=sleep)
+        self._change_batch = BatchWrite(name, client, sleep=sleep)
+        self._claim_batch = BatchWrite(name, client, sleep=sleep)  # it may be refused alone
         self._get_batch = BatchRead(name, client, sleep=sleep)
         self._sizes = LaneSizes()
 
@@ -113,38 +99,61 @@ class DynamoTable:
     def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
         return self._records.swap(old, new, name)
 
-    def insert(self, task: Task) -> bool:
+    def insert(self, task: Task, *, may_be_made: bool = False) -> bool:
+        """`may_be_made`: this task was inserted before, with an unknown result."""
         with self._aws():
             if self._sizes.is_nearly_full(task.lane) and not self._item(stored(lane=task.lane, id=task.id)):
                 raise QueueFull(task.id, task.lane)
             made = self._write(self._client.put_item, put_if_free(item_of(task), task.created_at))
-            if made or ((made.is_full or made.was_retried) and self._has_added(task)):
+            if made.is_made:
+                return True
+            if (made.is_full or may_be_made or not made.is_sure) and self._has_added(task):
                 return True
             if made.is_full:
                 raise QueueFull(task.id, task.lane)
             return False
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        measured = self._sizes.adds_to_measure([task.lane for task in tasks])
-        return _apart(measured, tasks, self._insert_alone, self._insert_together)
+        def finish(task: Task, outcome: Outcome) -> bool:
+            if outcome.is_full and outcome.is_sure:
+                raise QueueFull(task.id, task.lane)
+            there = taken.get(task.id)
+            has_expired = there and there.expires_at and there.expires_at <= task.created_at
+            if there and outcome.is_sure and not has_expired:
+                return False
+            return outcome.is_made or self.insert(task, may_be_made=not outcome.is_sure)
+
+        alone = self._sizes.adds_to_measure([task.lane for task in tasks])
+        outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
+        refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
+        # One call tells of all whether they are history that has expired.
+        found = result_or_error(self.get_many, list(map(queue_key, refused))) if refused else {}
+        taken = {} if isinstance(found, DuebellError) else found
+        return _finished(finish, tasks, outcomes)
 
     def save(self, old: Task, new: Task | None) -> bool:
         with self._aws(old.id):
             made = self._change(change_of(old, new))
             if made.is_full:
                 return self._save_leaner(old, new)
-            return bool(made) or self.get(old.lane, old.id) == new
+            return made.is_made or self.get(old.lane, old.id) == new
 
     def delete(self, task: Task) -> bool:
         with self._aws(task.id):
             made = self._change(change_of(task, None))
-            if made.was_retried and self.get(task.lane, task.id) is None:
+            if not made.is_sure and self.get(task.lane, task.id) is None:
                 raise AwsUnavailable(f"it is not known whether this call has deleted task {quoted(task.id)}")
-            return bool(made)
+            return made.is_made
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        measured = self._sizes.to_measure([old.lane for old, _ in changes])
-        return _apart(measured, changes, self._save_alone, self._save_together)
+        def finish(change: tuple[Task, Task | None], outcome: Outcome) -> bool:
+            if outcome.is_full:
+                return self._save_leaner(*change)
+            return outcome.is_made or self.save(*change)
+
+        alone = self._sizes.to_measure([old.lane for old, _ in changes])
+        writes = [change_of(old, new) for old, new in changes]
+        return _finished(finish, changes, self._send(self._change_batch, writes, alone))
 
     def get(self, lane: int, id: str) -> Task | None:
         with self._aws():
@@ -173,34 +182,25 @@ class DynamoTable:
         """`may_be_made`: this claim was tried before, with an unknown result."""
         with self._aws(key.id):
             made = self._change(claim_of(key, run=run, now=now, status=status))
-            if made:
-                return task_of(made.answer["Attributes"])
+            if made.item:
+                return task_of(made.item)
             if made.is_full:
                 raise QueueFull(key.id, key.lane)
-            there = self.get(key.lane, key.id) if made.was_retried or may_be_made else None
+            there = self.get(key.lane, key.id) if may_be_made or not made.is_sure else None
             return there if there and is_claim(there, key, run, now) else None
 
     def claim_many(
         self, keys: Sequence[QueueKey], *, run: str, now: datetime, status: Status
     ) -> list[Task | DuebellError | None]:
-        def alone(key: QueueKey, *, may_be_made: bool = False) -> Task | DuebellError | None:
-            claim = partial(self.claim, run=run, now=now, status=status, may_be_made=may_be_made)
-            return result_or_error(claim, key)
+        def finish(key: QueueKey, outcome: Outcome) -> Task | None:
+            if outcome.item:
+                return task_of(outcome.item)
+            may_be_made = outcome.is_made or not outcome.is_sure
+            return self.claim(key, run=run, now=now, status=status, may_be_made=may_be_made)
 
-        def together(keys: Sequence[QueueKey]) -> list[Task | DuebellError | None]:
-            claims = [claim_of(key, run=run, now=now, status=status) for key in keys]
-            written = self._change_many(claims, self._claim_batch)
-            answered = zip(keys, written.answers, strict=True)
-            return [finish(key, answer, is_sure=written.is_sure) for key, answer in answered]
-
-        def finish(key: QueueKey, answer: Answer, *, is_sure: bool) -> Task | DuebellError | None:
-            if answer.error:
-                return answer.error
-            if answer.is_made and answer.item:
-                return result_or_error(task_of, answer.item)
-            return alone(key, may_be_made=answer.is_made or not is_sure)
-
-        return _apart(self._sizes.to_measure([key.lane for key in keys]), keys, alone, together)
+        alone = self._sizes.to_measure([key.lane for key in keys])
+        writes = [claim_of(key, run=run, now=now, status=status) for key in keys]
+        return _finished(finish, keys, self._send(self._claim_batch, writes, alone))
 
     def relocate(
         self, keys: Sequence[QueueKey], *, lanes: int, now: datetime, only_new: bool = False
@@ -230,49 +230,48 @@ class DynamoTable:
         latest_first: bool = False,
         page_size: int = _PAGE,
     ) -> Iterator[QueueKey]:
-        begin = after.queued if isinstance(after, QueueKey) else after
-        end = before.queued if isinstance(before, QueueKey) else before
-        within = _ALL if begin is None and end == NEVER else _queued_within(begin, end)
         place, behind = before if latest_first else after, None
         if isinstance(place, QueueKey):
             behind = stored(lane=place.lane, id=place.id, queued=(place.queued, place.priority))
-        for item in self._entries(lane, within, behind, latest_first=latest_first, page_size=page_size):
-            id = item["id"]["S"]
-            try:
-                queued, priority = parse_queued(item["queued"]["S"])
-            except (ValueError, OverflowError):
-                _LOG.warning("the item %r is not run: its `queued` is no time as duebell writes it", id)
-            else:
-                yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
+        asked = self._queued_within(
+            lane,
+            after.queued if isinstance(after, QueueKey) else after,
+            before.queued if isinstance(before, QueueKey) else before,
+        )
+        asked["ScanIndexForward"] = not latest_first
+        for id, (queued, priority) in self._keys("queued", parse_queued, asked, behind, page_size):
+            yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
 
     def past(
         self,
         lane: int,
         kind: Past,
         *,
+        last: Past | None = None,
         after: datetime | PastKey | None = None,
         before: datetime | PastKey = NEVER,
         latest_first: bool = False,
         page_size: int = _PAGE,
     ) -> Iterator[PastKey]:
-        begin = after.at if isinstance(after, PastKey) else after
-        end = (before.at or NEVER) if isinstance(before, PastKey) else before
         place, behind = before if latest_first else after, None
         if isinstance(place, PastKey):
             behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
-        yield from self._past_keys(
-            lane, _past_within(kind, begin, end), behind, latest_first=latest_first, page_size=page_size
+        asked = self._past_within(
+            lane,
+            kind,
+            last,
+            after.at if isinstance(after, PastKey) else after,
+            before.at if isinstance(before, PastKey) else before,
         )
-
-    def recurring(self, lane: int, *, page_size: int = _PAGE) -> Iterator[PastKey]:
-        within = _Range("past", render_past(RECURRING_KINDS[0], None), render_past(RECURRING_KINDS[-1], None))
-        yield from self._past_keys(lane, within, None, latest_first=False, page_size=page_size)
+        asked["ScanIndexForward"] = not latest_first
+        for id, (found, at) in self._keys("past", parse_past, asked, behind, page_size):
+            yield PastKey(at=at, id=id, lane=lane, kind=found)
 
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
-        return self._count(lane, _queued_within(after, before), most=most)
+        return self._count(self._queued_within(lane, after, before), most=most)
 
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
-        return self._count(lane, _past_within(kind, None, NEVER, last=last), most=most)
+        return self._count(self._past_within(lane, kind, last, None, NEVER), most=most)
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         keys = self.queued(lane, page_size=1 + len(skipping))
@@ -293,10 +292,10 @@ class DynamoTable:
             }
             for key, text in changes
         ]
+        outcomes = self._send(self._insert_batch, list(map(ItemInsertion, items)), ())
         with self._aws():
-            written = (self._insert_batch(items) if items[1:] else None) or Written.nothing(len(items))
-            for item, answer in zip(items, written.answers, strict=True):
-                if not answer.is_made:
+            for item, outcome in zip(items, outcomes, strict=True):
+                if not outcome.is_made:
                     self._client.put_item(TableName=self.name, Item=item)
 
     def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
@@ -308,24 +307,23 @@ class DynamoTable:
     def lane_sizes(self) -> dict[int, int]:
         return self._sizes.take()
 
-    def _past_keys(
-        self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
-    ) -> Iterator[PastKey]:
-        for item in self._entries(lane, within, behind, latest_first=latest_first, page_size=page_size):
+    def _keys(
+        self,
+        sort: str,
+        parse: Callable[[str], _T],
+        asked: Mapping[str, Any],
+        behind: Item | None,
+        page_size: int,
+    ) -> Iterator[tuple[str, _T]]:
+        """The ids of the items of a query of an index, each with its sort key as `parse` reads it."""
+        for item in self._items(asked, behind, page_size):
             id = item["id"]["S"]
             try:
-                kind, at = parse_past(item["past"]["S"])
+                key = parse(item[sort]["S"])
             except (ValueError, OverflowError):
-                _LOG.warning("left out of a listing: the item %r has an odd `past`", id)
+                _LOG.warning("the item %r is passed over: its `%s` is not as duebell writes it", id, sort)
             else:
-                yield PastKey(at=at, id=id, lane=lane, kind=kind)
-
-    def _entries(
-        self, lane: int, within: _Range | None, behind: Item | None, *, latest_first: bool, page_size: int
-    ) -> Iterator[Item]:
-        if within:
-            asked = {**self._asked(lane, within), "ScanIndexForward": not latest_first}
-            yield from self._items(asked, behind, page_size)
+                yield id, key
 
     def _items(self, asked: Mapping[str, Any], behind: Item | None, page_size: int) -> Iterator[Item]:
         """The items of a query, each page four times as large as the one before, up to a bound."""
@@ -336,34 +334,47 @@ class DynamoTable:
                 return
             page_size = max(page_size, min(page_size * 4, _GROWN_PAGE))
 
-    def _count(self, lane: int, within: _Range | None, *, most: int) -> int:
-        if within is None:
-            return 0
-        asked = {**self._asked(lane, within), "Select": "COUNT"}
+    def _count(self, asked: Mapping[str, Any], *, most: int) -> int:
         counted, behind = 0, None
         while counted < most:
-            page = self._query(asked, behind=behind, most=most - counted)
+            page = self._query({**asked, "Select": "COUNT"}, behind=behind, most=most - counted)
             counted += page["Count"]
             if (behind := page.get("LastEvaluatedKey")) is None:
                 break
         return counted
 
     def _query(self, asked: Mapping[str, Any], *, behind: Item | None, most: int) -> Any:
+        low, high = (asked["ExpressionAttributeValues"].get(name) for name in (":low", ":high"))
+        if low and low["S"] > high["S"]:  # an empty range, which DynamoDB would refuse
+            return {"Items": [], "Count": 0}
         start: Any = {"ExclusiveStartKey": behind} if behind else {}
         with self._aws():
             return self._client.query(**asked, **start, Limit=most)
 
-    def _asked(self, lane: int, within: _Range) -> dict[str, Any]:
+    def _queued_within(self, lane: int, after: datetime | None, before: datetime) -> dict[str, Any]:
+        """The arguments of Query for the tasks of a lane that are queued within these bounds."""
+        low = render_queued(after, MAX_PRIORITY) if after else _BEGIN  # the first of its millisecond
+        return self._within(lane, "queued", low, _END if before == NEVER else render_queued(floor(before)))
+
+    def _past_within(
+        self, lane: int, kind: Past, last: Past | None, after: datetime | None, before: datetime | None
+    ) -> dict[str, Any]:
+        """The arguments of Query for the tasks of a lane of these kinds within these bounds."""
+        high = render_past(last or kind, floor(before or NEVER))
+        return self._within(lane, "past", render_past(kind, after or FIRST), high)
+
+    def _within(self, lane: int, sort: str, low: str, high: str) -> dict[str, Any]:
         """The arguments of Query for this range of a lane. A global index cannot be read consistently."""
-        sort, low, high = within
-        bounds = "<= :high" if low is None else "BETWEEN :low AND :high"
-        values = {":lane": str(lane), ":high": high, **({} if low is None else {":low": low})}
         return {
             "TableName": self.name,
             "IndexName": _INDEXES[sort],
-            "KeyConditionExpression": f"#lane = :lane AND #sort {bounds}",
+            "KeyConditionExpression": "#lane = :lane AND #sort BETWEEN :low AND :high",
             "ExpressionAttributeNames": {"#lane": "lane", "#sort": sort},
-            "ExpressionAttributeValues": {name: {"S": value} for name, value in values.items()},
+            "ExpressionAttributeValues": {
+                ":lane": {"S": str(lane)},
+                ":low": {"S": low},
+                ":high": {"S": high},
+            },
             "ConsistentRead": sort == "queued",
         }
 
@@ -380,52 +391,54 @@ class DynamoTable:
     def _aws(self, id: str | None = None) -> AbstractContextManager[None]:
         return calling(self.name, self._client, id=id)
 
-    def _change(self, change: ItemChange) -> Made:
-        deletes = isinstance(change, ItemDeletion)
-        return self._write(self._client.delete_item if deletes else self._client.update_item, change.call())
+    def _change(self, change: ItemChange) -> Outcome:
+        if change.sets is None:
+            return self._write(self._client.delete_item, change.call())
+        returned = "ALL_NEW" if change.returns else "NONE"
+        return self._write(self._client.update_item, {**change.call(), "ReturnValues": returned})
 
-    def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Made:
+    def _write(self, write: Callable[..., Any], arguments: Mapping[str, Any]) -> Outcome:
         """Write with the client and measure the lane."""
-        made = try_write(lambda: write(TableName=self.name, **arguments, **MEASURED))
-        if made:
-            self._sizes.note(made.answer)
-        return made
+        outcome = try_write(write, TableName=self.name, **arguments, **MEASURED)
+        self._sizes.note(outcome.size)
+        return outcome
 
-    def _change_many(self, changes: Sequence[ItemChange], batch: BatchWrite[ItemChange]) -> Written:
-        """Send these changes as one batch. The caller tries each that is neither made nor failed alone."""
-        items = {(change.key["lane"]["S"], change.key["id"]["S"]) for change in changes}
-        is_for_one = any(isinstance(change, ItemUpdate) and change.unless for change in changes)
-        nothing = Written.nothing(len(changes))
-        if len(changes) == 1 or len(items) < len(changes) or is_for_one:
-            return nothing
+    def _send(
+        self,
+        batch: BatchWrite,
+        writes: Sequence[ItemInsertion | ItemChange],
+        alone: Collection[int],
+    ) -> list[Outcome]:
+        """Make these writes in one call, but for those at the places that are to go `alone`.
+
+        Each that is then neither made nor failed is to be made alone.
+        """
+        outcomes = [Outcome()] * len(writes)
+        places = [place for place in range(len(writes)) if place not in alone]
+        sent = [writes[place] for place in places]
+        items = {(write.key["lane"]["S"], write.key["id"]["S"]) for write in sent}
+        is_for_one = any(isinstance(write, ItemChange) and write.unless for write in sent)
+        if len(sent) <= 1 or len(items) < len(sent) or is_for_one:
+            return outcomes
         try:
             with self._aws():
-                return batch(changes) or nothing
+                answers = batch([write.statement(self.name) for write in sent])
         except AwsRefused as error:
             _LOG.info("many writes at once were refused, so each is made alone: %s", error)
-            return Written.nothing(len(changes), is_sure=False)
+            answers = [Outcome(is_sure=False)] * len(sent)
         except DuebellError as error:
-            return Written.nothing(len(changes), error=error)
-
-    def _save_alone(self, change: tuple[Task, Task | None]) -> bool | DuebellError:
-        return result_or_error(lambda change: self.save(*change), change)
-
-    def _save_together(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
-        def finish(change: tuple[Task, Task | None], answer: Answer) -> bool | DuebellError:
-            if answer.is_full:
-                return result_or_error(lambda change: self._save_leaner(*change), change)
-            return answer.error or answer.is_made or self._save_alone(change)
-
-        written = self._change_many([change_of(old, new) for old, new in changes], self._change_batch)
-        return list(map(finish, changes, written.answers))
+            answers = [Outcome(error=error)] * len(sent)
+        for place, answer in zip(places, answers or (), strict=False):
+            outcomes[place] = answer
+        return outcomes
 
     def _save_leaner(self, old: Task, new: Task | None) -> bool:
         """Save an outcome in the first form that its full lane takes. Raises QueueFull."""
         with self._aws(old.id):
             for form in leaner_forms(old, new) if new else ():
-                made = self._change(update_of(old, form))
+                made = self._change(change_of(old, form))
                 if not made.is_full:
-                    return bool(made) or self.get(old.lane, old.id) in (form, new)
+                    return made.is_made or self.get(old.lane, old.id) in (form, new)
         raise QueueFull(old.id, old.lane)
 
     def _item(self, key: Item) -> Item | None:
@@ -433,85 +446,28 @@ class DynamoTable:
         item: Item | None = answer.get("Item")
         return item
 
-    def _insert_together(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
-        try:
-            with self._aws():
-                written = self._insert_batch([item_of(task) for task in tasks])
-        except DuebellError as error:
-            return [error] * len(tasks)
-        if written is None:
-            return [self._insert_alone(task) for task in tasks]
-
-        def finish(task: Task, answer: Answer) -> bool | DuebellError:
-            full = QueueFull(task.id, task.lane) if answer.is_full and written.is_sure else None
-            return full or answer.error or answer.is_made
-
-        results = list(map(finish, tasks, written.answers))
-        left = [task for task, result in zip(tasks, results, strict=True) if result is False]
-        others = iter(self._insert_left(left, is_sure=written.is_sure))
-        return [result or next(others) for result in results]
-
-    def _insert_alone(self, task: Task) -> bool | DuebellError:
-        try:
-            return self.insert(task)
-        except UnreadableTask:  # whatever it is, the id is taken
-            return False
-        except DuebellError as error:
-            return error
-
-    def _insert_left(self, tasks: Sequence[Task], *, is_sure: bool) -> list[bool | DuebellError]:
-        """Insert the tasks that a batch did not. Unless `is_sure`, it may have stored them itself."""
-        try:
-            found = self.get_many(list(map(queue_key, tasks))) if tasks else {}
-        except DuebellError as error:
-            return [error] * len(tasks)
-        return [self._insert_after(task, found.get(task.id), is_sure=is_sure) for task in tasks]
-
-    def _insert_after(self, task: Task, there: Task | None, *, is_sure: bool) -> bool | DuebellError:
-        is_taken = there and not (there.expires_at and there.expires_at <= task.created_at)
-        result = False if is_taken else self._insert_alone(task)
-        return result_or_error(self._has_added, task) if result is False and not is_sure else result
-
     def _has_added(self, task: Task) -> bool:
         """Tell whether this task is stored, even if a run has changed it since."""
-        there = self.get(task.lane, task.id)
+        try:
+            there = self.get(task.lane, task.id)
+        except UnreadableTask:  # whatever it is, it is not this one
+            return False
         if there is None or as_added(there) != as_added(task):
             return False
         return there.payload_dropped is not None or there.payload_json == task.payload_json
 
 
-def _queued_within(after: datetime | None, before: datetime) -> _Range | None:
-    """The range of `queued` for these bounds; None for an empty one, which DynamoDB would refuse."""
-    before = floor(before)  # rendering rounds up
-    if after and after > before:
-        return None
-    low = render_queued(after, MAX_PRIORITY) if after else None  # the first of its millisecond
-    return _Range("queued", low, render_queued(before))
+def _finished(
+    finish: Callable[[_W, Outcome], _T], writes: Sequence[_W], outcomes: Sequence[Outcome]
+) -> list[_T | DuebellError]:
+    """The results of these writes, or their errors: `finish` makes those alone that still are to be made."""
 
+    def result(place: int) -> _T | DuebellError:
+        if error := outcomes[place].error:
+            return error
+        return result_or_error(lambda write: finish(write, outcomes[place]), writes[place])
 
-def _past_within(
-    kind: Past, after: datetime | None, before: datetime, *, last: Past | None = None
-) -> _Range | None:
-    """The range of `past` for these kinds and bounds; None likewise."""
-    before = floor(before)
-    if not kind.has_time:
-        return _Range("past", render_past(kind, None), render_past(kind, None))
-    if after and after > before:
-        return None
-    return _Range("past", render_past(kind, after or FIRST), render_past(last or kind, before))
-
-
-def _apart(
-    places: Collection[int],
-    writes: Sequence[_W],
-    alone: Callable[[_W], _T],
-    together: Callable[[Sequence[_W]], list[_T]],
-) -> list[_T]:
-    """The results of these writes, in their order: those at the places made alone, the others together."""
-    results = {place: alone(writes[place]) for place in places}
-    if others := [place for place in range(len(writes)) if place not in results]:
-        results |= zip(others, together([writes[place] for place in others]), strict=True)
-    return [results[place] for place in range(len(writes))]
+    return [result(place) for place in range(len(writes))]
 
 
 def _readable(item: Item) -> Task | None:

@@ -62,9 +62,6 @@ _RESULTS = {
     Status.EXPIRED: "expired",
 }
 
-#: Characters that a task keeps of the error of its follow-up.
-_MOST_ERROR = 300
-
 #: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
 #: full.
 MAX_RESULT = 4 * 1024
@@ -149,8 +146,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     batch        the id of the batch that waits for it to end; None for none
     counted      whether its batch has counted its end
     members      of a batch, the tasks that it waits for; None for any other task
-    follow_up_error  why the last follow-up could not be added; while the task owes one, why the last try
-                 failed
+    follow_up_error  why the last follow-up could not be added
 
     spread         the longest delay after it is due; the delay is always the same for the same id
     expires_after  the longest delay of its start. Later, it expires instead; None for any time
@@ -536,7 +532,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def as_counted(self) -> Self:
         """The task that has ended, counted by its batch; it still owes."""
-        return self._changed(counted=True, follow_up_error=self.follow_up_error)
+        return self._changed(counted=True)
 
     def _unblocked(self, now: datetime, keep: RetentionPolicy) -> Self:
         members = self.members
@@ -787,11 +783,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             owes=owed,
             follow_up_error=None,
         )
-
-    def follow_up_failed(self, error: str) -> Self:
-        """Still owing its follow-up, after a try to add it; the same task if the last try failed likewise."""
-        kept = error[:_MOST_ERROR]
-        return self if self.follow_up_error == kept else self._changed(follow_up_error=kept)
 
     def follow_up_settled(self, error: str | None = None) -> Self:
         """With its follow-up added, or given up by this error: the task has ended, or goes on."""

@@ -4,7 +4,6 @@ They claim and run as the Lambda does, for hours, and their clocks differ. In th
 for good: then it is all the Lambda's.
 """
 
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -22,8 +21,8 @@ __all__ = ["ACTIONS", "Hosting"]
 #: nobody promises when what is behind it starts.
 ACTIONS = tuple(name for name in LIMITS if name != "hangs")
 
-#: Seconds between two looks of a process, and seconds for which it drains.
-_LOOKS, _DRAINS = (1.0, 5.0, 20.0), (0.0, 10.0, 120.0)
+#: Seconds for which a process drains.
+_DRAINS = (0.0, 10.0, 120.0)
 
 #: Seconds until a process that ended is started again, by whatever keeps it going.
 _AGAIN = (1.0, 60.0)
@@ -40,7 +39,6 @@ class Hosting(Part):
     salt = 5
     number: int | None = None
     lives: int | None = None
-    looks: Sequence[float] = _LOOKS
     start_within = 60.0
 
     def start(self) -> None:
@@ -74,10 +72,7 @@ class Hosting(Part):
             backend=self._played.backend(process), concurrency=4, pool=lambda _: SimulatedPool(process)
         )
         self._played.declare(worker, process)
-        look_every, drain = self._random.choice(self.looks), self._random.choice(_DRAINS)
-        return HostedProcess(
-            worker, look_every=timedelta(seconds=look_every), drain_for=timedelta(seconds=drain)
-        )
+        return HostedProcess(worker, drain_for=timedelta(seconds=self._random.choice(_DRAINS)))
 
     def around(self, name: str, process: Process, act: Act) -> Act:
         """Counts the starts in processes."""

@@ -127,7 +127,7 @@ class Network:
     def record(self) -> ArmingRecord | None:
         """The arming record as it is stored."""
         item = self.dynamodb.items.get((ARMING, ARMING))
-        return unpack(item["record"]["S"]) if item else None
+        return unpack(ArmingRecord, item["record"]["B"]) if item else None
 
     def exchange(self, process: Process, sent: Try) -> Answer:
         """Send it, and wait for what comes back. Raises what botocore raises of the network."""

@@ -55,7 +55,6 @@ class ThreadPool(ThreadPoolExecutor):
 class Host(Protocol):
     """The long-running process that a run belongs to, as far as the run asks it: see Process."""
 
-    look_every: timedelta
     stop_at: datetime | None
     leave_at: datetime | None
     unfinished: int

@@ -54,7 +54,7 @@ class FollowUps:
         """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
 
         A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
-        call failed, says why as well, and is tried again in a minute.
+        call failed, is tried again in a minute.
         """
         try:
             return self._add(owing)
@@ -62,7 +62,7 @@ class FollowUps:
             for task in owing:
                 self._log(task, error)
                 self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
-            return self._noted(owing, dict.fromkeys([task.id for task in owing], error))
+            return list(owing)
 
     def _add(self, owing: Sequence[Task]) -> list[Task]:
         results = self._results(owing)
@@ -81,7 +81,7 @@ class FollowUps:
             self._log(task, results[task.id])
             if task.id not in stored and task.id not in changed:
                 self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
-        return self._noted([stored.get(task.id, task) for task in owing], results)
+        return [stored.get(task.id, task) for task in owing]
 
     def _counted(self, tasks: Sequence[Task]) -> tuple[Sequence[Task], set[str]]:
         """Count the ends of these tasks in their batches, if they have one.
@@ -126,22 +126,6 @@ class FollowUps:
             tasks = [task for task in tasks if task.id not in changed]
             self._context.backend.sleep(number * _PAUSE)
         raise TaskConflict(f"batch {quoted(id)} kept changing while its tasks were counted")
-
-    def _noted(self, tasks: Sequence[Task], results: Mapping[str, Task | Exception]) -> list[Task]:
-        """Have those that still owe say why, and return them all.
-
-        A write is needed only for a new reason. If the write fails too, the log has the reason.
-        """
-        changes = []
-        for task in tasks:
-            result = results[task.id]
-            if task.owes and isinstance(result, Exception):
-                noted = task.follow_up_failed(_said(result))
-                if noted is not task:
-                    changes.append((task, noted))
-        saved = self._lanes.save(changes) if changes else []
-        stored = {new.id: new for (_, new), one in zip(changes, saved, strict=True) if one is True}
-        return [stored.get(task.id, task) for task in tasks]
 
     def _results(self, owing: Sequence[Task]) -> Mapping[str, Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be.

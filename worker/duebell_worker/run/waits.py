@@ -84,8 +84,9 @@ _LONG = timedelta(seconds=5)
 #: A renewal that failed is tried again after this pause.
 _RENEW_AGAIN = timedelta(seconds=5)
 
-#: However seldom it reads the record, a process notices within this time that it is to end.
-NOTICE = timedelta(seconds=1)
+#: The time between two reads of the record by a process. Within it, a task that is added for now starts, and
+#: the process notices that it is to end.
+LOOK_EVERY = timedelta(seconds=1)
 
 #: A process claims lanes this long before something is due in them: time enough to set the rule, and to try
 #: that again.
@@ -129,7 +130,7 @@ class Waits:
         self._next_start = next_start
         self._renew_at = lease.renew_at
         self._watch_at = context.now()
-        self._watch_every = context.host.look_every if context.host else WATCH
+        self._watch_every = LOOK_EVERY if context.host else WATCH
         self._must_read = False
 
     def wait_for_place(self) -> bool:
@@ -187,7 +188,7 @@ class Waits:
                 return False
             if watches and self._must_end(by, is_idle=is_idle):
                 return False
-            notice_at = now + NOTICE if host else NEVER
+            notice_at = now + LOOK_EVERY if host else NEVER
             start_at = NEVER if is_idle else self._next_start()
             watch_at = self._watch_at if watches else NEVER
             wake_at = min(self._renew_at, leave_at, by, look_at, notice_at, start_at, watch_at)

@@ -54,7 +54,7 @@ function starts({ status, queued, due, attempt, limited_since: isLimited }) {
 
 // What it owes, or could not have; and why.
 function followUp({ owes, follow_up_error: why }) {
-  if (owes) return pair("Follow-up", "owed since ", time(owes.at), `: ${why ? `the last try failed: ${why}` : "it is being added"}`);
+  if (owes) return pair("Follow-up", "owed since ", time(owes.at), ": it is being added");
   return why && pair("Follow-up", `could not be added: ${why}`);
 }
 

@@ -222,9 +222,9 @@ class Delivery(
     def permissions(self) -> list[Permission]:
         """The permissions that the worker's role needs for it."""
         kind, key = self.target.kind, self.key
-        needed = [Permission(kind.sends, kind.resource(self.to), self.to)] if kind.sends else []
-        roles = [Permission("iam:PassRole", role, role) for role in self.target.roles]
-        return [*needed, *roles, *([Permission(key.reads, key.arn, key.arn)] if key else [])]
+        needed = [Permission(kind.sends, kind.resource(self.to))] if kind.sends else []
+        roles = [Permission("iam:PassRole", role) for role in self.target.roles]
+        return [*needed, *roles, *([Permission(key.reads, key.arn)] if key else [])]
 
 
 def delivery_of(fields: Mapping[str, Any]) -> Delivery:

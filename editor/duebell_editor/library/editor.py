@@ -508,7 +508,7 @@ class Editor:
         tasks: Iterable[NewTask | Mapping[str, Any]] | None = None,
         *,
         wait_for: Iterable[str] | None = None,
-        then: Then | Mapping[str, Any] | None = None,
+        then: Then | None = None,
         on_failed: str | None = None,
     ) -> Task:
         """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.

@@ -18,13 +18,8 @@ def make(esbuild: str | Path, out: Path) -> None:
     entry = FILES / "js" / f"{ENTRY}.js"
     subprocess.run([esbuild, entry, *options, "--format=esm", f"--outfile={out / 'duebell.js'}"], check=True)
     for page in PAGES:
-        imports = "".join(f'@import "./css/{name}.css";' for name in page.all_styles)
-        subprocess.run(
-            [esbuild, *options, "--loader=css", f"--outfile={out / f'{page.file}.css'}"],
-            cwd=FILES,
-            input=imports.encode(),
-            check=True,
-        )
+        styles = FILES / f"{page.file}.css"
+        subprocess.run([esbuild, styles, *options, f"--outfile={out / styles.name}"], check=True)
     (out / "digest").write_text(digest(), encoding="ascii")
 
 

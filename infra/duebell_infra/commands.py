@@ -17,7 +17,6 @@ from duebell_editor.cli.program import examples, with_json
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
-from .bundle.import_check import Surroundings
 from .bundle.target import Architecture, Target
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
@@ -106,7 +105,7 @@ def bundle(
         target,
         requirements=requirements,
         leave_out=frozenset() if with_sdk else IN_RUNTIME,
-        surroundings=Surroundings() if imported else None,
+        imported=imported,
     )
     output.write_bytes(built.data)
     typer.echo(f"{output}: {built}")

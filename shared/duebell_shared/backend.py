@@ -15,7 +15,7 @@ from duebell_shared.bell.armer import Function
 
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker, is_here
-from .aws.intake_queue import IntakeQueue, Sqs
+from .aws.intake_queue import Sqs
 from .bell.armer import Armer
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
 from .errors import InvalidSettings
@@ -86,7 +86,6 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
     function: Function | None = None
     alarms: Alarms | None = None
     client: Callable[..., Any] | None = None
-    intake: IntakeQueue | None = None
     sqs: Sqs | None = None
 
     @cached_property
@@ -171,6 +170,5 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
             # An AWS on this machine has nobody to tell.
             alarms=None if is_here(dynamodb.meta.endpoint_url) else alarms,
             client=client,
-            intake=IntakeQueue(settings.intake, client) if settings.intake else None,
             sqs=Sqs(client),
         )

@@ -112,14 +112,6 @@ def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
         assert not [name for name in archive.namelist() if name.endswith(".pyc")]
 
 
-def test_compiled_files_that_would_make_it_too_large_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = build(None, HERE).unpacked
-    monkeypatch.setattr(bundle, "_UNPACKED_LIMIT", whole - 1)
-    built = build(None, HERE)
-    assert built.unpacked < whole
-    assert "too large" in built.notes[0]
-
-
 def test_the_bytes_follow_from_names_contents_and_what_can_be_run(tmp_path: Path) -> None:
     one, other = {}, {}
     for name in ("tool", "a.py"):

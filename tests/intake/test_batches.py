@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -14,10 +14,10 @@ from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskNot
 from duebell_editor.intake.batch import pause_after
 from duebell_editor.intake.effects import take_effect
 from duebell_editor.library.adder import Adder
-from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
+from duebell_shared.aws.intake_queue import DeadLetter, bury, put_back
 from duebell_shared.bell.armer import Armer
 from tests.intake.conftest import Inbox, record
-from tests.support import NOON, REGION, Calls
+from tests.support import NOON, Calls
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 ADD = {"action": "remind", "in": 3600}
@@ -228,17 +228,12 @@ def test_it_comes_again_soon_and_then_less_and_less_often(inbox: Inbox) -> None:
     # Given a message whose delivery took it out of sight for five minutes
     inbox.queues.send({"do": "cancel", "id": "nowhere"})
     [message] = inbox.queues.received()
-    put_back: list[int] = []
-
-    def note(_: object, returned: Iterable[Returned], **__: str) -> None:
-        put_back.extend(one.seconds for one in returned)
-
-    with patch.object(IntakeQueue, "put_back", note):
+    with patch("duebell_editor.intake.batch.put_back") as put:
         inbox.again(message)
-    assert 2 <= put_back[0] <= 5
+    [pause] = put.call_args.args[2].values()
+    assert 2 <= pause <= 5
     # And SQS does as it is told
-    queue, place = inbox.intake._queue([message])
-    queue.put_back([Returned(message["receiptHandle"], 0)], **place)
+    put_back(inbox.queues.sqs, inbox.queues.url, {message["receiptHandle"]: 0})
     assert [one["messageId"] for one in inbox.queues.received()] == [message["messageId"]]
 
 
@@ -261,13 +256,13 @@ def test_an_entry_of_a_list_is_a_letter_that_sqs_takes(inbox: Inbox) -> None:
 
 
 def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(inbox: Inbox) -> None:
-    queue, place = inbox.intake._queue([record({})])
+    queues = inbox.queues
     sent: list[int] = []
-    queue._sqs.client(REGION).meta.events.register(
+    queues.sqs.meta.events.register(
         "before-parameter-build.sqs.SendMessageBatch",
         lambda params, **_: sent.append(len(params["Entries"])),
     )
     letters = [DeadLetter("x" * size, {"duebell-reason": "r"}) for size in [1] * 11 + [200_000] * 2]
-    assert queue.bury(letters, **place) == [True] * 13
+    assert bury(queues.sqs, f"{queues.url}-dead-letters", letters) == [True] * 13
     assert sent == [10, 2, 1]
-    assert queue.counts(**place) == (0, 13)
+    assert len(queues.dead()) == 13

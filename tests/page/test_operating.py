@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from duebell import Editor
-from duebell_shared.aws.intake_queue import IntakeQueue, Sqs
+from duebell_shared.aws.intake_queue import Sqs
 from duebell_shared.settings import AuditTo
 from tests.page.conftest import Open
 from tests.page.scene import Scene
@@ -26,8 +26,9 @@ def with_queues(scene: Scene, session: boto3.Session, monkeypatch: pytest.Monkey
     for queue in (INTAKE, f"{INTAKE}-dead-letters", "duebell-lost-rings", "duebell-failed-runs"):
         session.client("sqs").create_queue(QueueName=queue)
     scene.events.rule["Arn"] = "arn:aws:events:eu-central-1:123456789012:rule/duebell"
-    queues: Any = {"intake": IntakeQueue(INTAKE, session.client), "sqs": Sqs(session.client)}
-    return Editor(backend=msgspec.structs.replace(scene.editor._backend, **queues))
+    backend = scene.editor._backend
+    settings = msgspec.structs.replace(backend.settings, intake=INTAKE)
+    return Editor(backend=msgspec.structs.replace(backend, settings=settings, sqs=Sqs(session.client)))
 
 
 def send(session: boto3.Session, queue: str, *bodies: str, **attributes: str) -> None:

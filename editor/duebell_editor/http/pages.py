@@ -11,15 +11,11 @@ from starlette.types import Scope
 FILES = Path(__file__).parent / "page"
 
 #: The scripts of all pages in one file, and the styles of each page in one, made by `make bundle`; beside
-#: them the digest of the modules and styles that they are made of.
+#: them the digest of the files that they are made of.
 BUNDLE = FILES / "bundle"
 
 #: The module that starts each page.
 ENTRY = "page"
-
-#: The styles of the frame, around those of a page.
-_STYLES_BEFORE = ("theme", "base", "environment", "badges")
-_STYLES_AFTER = ("dialogs", "forms", "messages")
 
 
 class Page(NamedTuple):
@@ -27,8 +23,7 @@ class Page(NamedTuple):
 
     path     its path on this server
     name     its name in the navigation
-    file     its content, an HTML file without the extension
-    styles   its own files in `css`, besides those of the frame
+    file     its content, an HTML file without the extension; its styles have the same name
     content  the element that the first link of the page skips to
     api      the path below `/api` that answers the same without JavaScript
     """
@@ -36,7 +31,6 @@ class Page(NamedTuple):
     path: str
     name: str
     file: str
-    styles: tuple[str, ...]
     content: str
     api: str
 
@@ -45,23 +39,17 @@ class Page(NamedTuple):
         """The title of the window; that of the first page is the program's name alone."""
         return "duebell" if self.path == "/" else f"{self.name} · duebell"
 
-    @property
-    def all_styles(self) -> tuple[str, ...]:
-        """The files in `css`, in their order."""
-        return (*_STYLES_BEFORE, *self.styles, *_STYLES_AFTER)
-
     def render(self, *, schemas: str, read_only: bool, bundled: bool) -> str:
         """The whole page. The schemas are JSON that is safe within HTML.
 
         bundled  loads one script and one style sheet, else the modules and styles that they are made of
         """
-        styles = [f"bundle/{self.file}"] if bundled else [f"css/{name}" for name in self.all_styles]
         frame = Template((FILES / "frame.html").read_text(encoding="utf-8"))
         return frame.substitute(
             read_only="data-read-only " if read_only else "",
             page=self.file,
             title=self.title,
-            styles="\n  ".join(f'<link rel="stylesheet" href="static/{name}.css">' for name in styles),
+            styles=f"bundle/{self.file}" if bundled else self.file,
             schemas=schemas,
             script="bundle/duebell" if bundled else f"js/{ENTRY}",
             content=self.content,
@@ -78,37 +66,16 @@ class Page(NamedTuple):
 
 
 PAGES = (
-    Page(
-        path="/",
-        name="Tasks",
-        file="index",
-        styles=("rule", "timeline", "picking", "tasks", "failures"),
-        content="tasks",
-        api="tasks",
-    ),
-    Page(
-        path="/schedules",
-        name="Schedules",
-        file="schedules",
-        styles=("picking", "schedules"),
-        content="schedules",
-        api="schedules",
-    ),
-    Page(
-        path="/actions",
-        name="Actions",
-        file="actions",
-        styles=("actions",),
-        content="content",
-        api="worker",
-    ),
+    Page(path="/", name="Tasks", file="index", content="tasks", api="tasks"),
+    Page(path="/schedules", name="Schedules", file="schedules", content="schedules", api="schedules"),
+    Page(path="/actions", name="Actions", file="actions", content="content", api="worker"),
 )
 
 
 def digest() -> str:
-    """The digest of the modules and styles, and of their order."""
-    found = hashlib.sha256(repr([(page.file, page.all_styles) for page in PAGES]).encode())
-    for file in sorted([*FILES.glob("js/*.js"), *FILES.glob("css/*.css")]):
+    """The digest of the modules and styles."""
+    found = hashlib.sha256()
+    for file in sorted([*FILES.glob("js/*.js"), *FILES.glob("css/*.css"), *FILES.glob("*.css")]):
         found.update(file.read_bytes())
     return found.hexdigest()
 

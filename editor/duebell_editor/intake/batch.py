@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.aws.intake_queue import DeadLetter, IntakeQueue, Returned
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetter, Sqs, bury, put_back, queue_url
 from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
 from duebell_shared.instants import utc_now
@@ -56,12 +56,11 @@ class Intake:
         random: Random | None = None,
     ) -> None:
         self._editor = editor
-        self._client = client
+        self._sqs = Sqs(client)
         self._settings = settings
         self.clock = clock
         self._parallel = parallel or Parallel()
         self._random = random or Random()
-        self._queues: dict[str, IntakeQueue] = {}
 
     def take(
         self, records: Sequence[Mapping[str, Any]], *, until: datetime | None = None
@@ -77,12 +76,14 @@ class Intake:
         """
         now = self.clock()
         messages = iter(sorted((Message.of(one, now) for one in records), key=lambda message: message.sent))
-        queue, place = self._queue(records)
+        target = target_of(records[0]["eventSourceARN"])
+        client = self._sqs.client(target.region)
+        url = queue_url(client, target.account, target.name)
         again: list[Message] = []
         entries = letters = 0
         error: str | None = None
         for portion in _portions(messages, self._settings):
-            failed, buried = self._take_portion(portion, queue, place)
+            failed, buried = self._take_portion(portion, client, url)
             again += [one[0][0].message for one in failed.values()]
             error = error or next((type(one[0][1]).__name__ for one in failed.values()), None)
             entries += len(portion)
@@ -91,7 +92,7 @@ class Intake:
                 break
         again = list({one.id: one for one in (*again, *messages)}.values())
         if again:
-            queue.put_back([self._returned(one) for one in again], **place)
+            put_back(client, url, {one.receipt: self._pause(one) for one in again})
         log_event(
             _LOG,
             "intake",
@@ -104,7 +105,7 @@ class Intake:
         return {"batchItemFailures": [{"itemIdentifier": one.id} for one in again]}
 
     def _take_portion(
-        self, entries: Sequence[Entry], queue: IntakeQueue, place: Mapping[str, str]
+        self, entries: Sequence[Entry], client: Any, url: str
     ) -> tuple[dict[str, list[tuple[Entry, Exception]]], int]:
         """Let entries take effect. Returns the failures of messages to repeat, and how many dead letters."""
         failures = take_effect(self._editor, entries, self._parallel, self._settings)
@@ -119,7 +120,7 @@ class Intake:
         }
         # Only of messages that do not come again, for then they would be dead letters once more.
         final = [one for id, failed in of_message.items() if id not in again for one in failed]
-        taken = queue.bury([_letter(*one) for one in final], **place) if final else []
+        taken = bury(client, url + DEAD_LETTERS, [_letter(*one) for one in final]) if final else []
         for (entry, failure), is_taken in zip(final, taken, strict=True):
             if is_taken:
                 _log_dead_letter(entry, failure)
@@ -127,15 +128,9 @@ class Intake:
                 again.setdefault(entry.message.id, []).append((entry, failure))
         return again, sum(taken)
 
-    def _queue(self, records: Sequence[Mapping[str, Any]]) -> tuple[IntakeQueue, dict[str, str]]:
-        target = target_of(records[0]["eventSourceARN"])
-        if target.name not in self._queues:
-            self._queues[target.name] = IntakeQueue(target.name, self._client)
-        return self._queues[target.name], {"region": target.region, "account": target.account}
-
-    def _returned(self, message: Message) -> Returned:
+    def _pause(self, message: Message) -> int:
         pause = pause_after(message.received)
-        return Returned(message.receipt, round(self._random.uniform(pause / 2, pause)))
+        return round(self._random.uniform(pause / 2, pause))
 
 
 def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[Entry]]:

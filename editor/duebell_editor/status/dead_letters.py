@@ -12,7 +12,14 @@ from typing import Any
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, MOST_ENTRIES, DeadLetters, is_missing, queue_url
+from duebell_shared.aws.intake_queue import (
+    DEAD_LETTERS,
+    MOST_ENTRIES,
+    DeadLetters,
+    is_missing,
+    put_back,
+    queue_url,
+)
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsRefused, InvalidInput
 from duebell_shared.instants import Instant
@@ -45,7 +52,7 @@ def read_letters(backend: Backend) -> tuple[DeadLetter, ...]:
     """Do what `Editor.dead_letters` does."""
     found: list[DeadLetter] = []
     for queue in DeadLetters:
-        if queue is not DeadLetters.INTAKE or backend.intake:
+        if queue is not DeadLetters.INTAKE or backend.settings.intake:
             with _received(backend, queue) as (_, _, messages):
                 found += [_letter(queue, message) for message in messages]
     return tuple(found)
@@ -84,9 +91,9 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
     """A client, the queue's URL, and its messages. Messages that are left in the list are given back."""
     name = f"{backend.rule.name}-{queue}"
     if queue is DeadLetters.INTAKE:
-        if backend.intake is None:
+        if not backend.settings.intake:
             raise InvalidInput("queue", "is not there: set DUEBELL_INTAKE, or deploy with --intake")
-        name = backend.intake.name + DEAD_LETTERS
+        name = backend.settings.intake + DEAD_LETTERS
     if backend.sqs is None:
         raise InvalidInput("queue", "is not there: this client was put together without SQS")
     region, account = backend.rule.read().place
@@ -101,12 +108,7 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
         try:
             yield client, url, left
         finally:
-            for start in range(0, len(left), MOST_ENTRIES):
-                entries = [
-                    {"Id": str(place), "ReceiptHandle": one["ReceiptHandle"], "VisibilityTimeout": 0}
-                    for place, one in enumerate(left[start : start + MOST_ENTRIES])
-                ]
-                client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
+            put_back(client, url, {one["ReceiptHandle"]: 0 for one in left})
     except (BotoCoreError, ClientError) as error:
         what = "does not exist" if is_missing(error) else f"cannot be used: {in_brief(error)}"
         raise AwsRefused(f"the queue {name} {what}") from error

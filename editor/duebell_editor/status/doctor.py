@@ -21,7 +21,6 @@ from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.schedules.calendars import ends_soon
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerRecord
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
@@ -44,6 +43,7 @@ _ADVICE = {
 #: The codes by which the services say that the target of a delivery does not exist.
 _MISSING = {
     "AWS.SimpleQueueService.NonExistentQueue",
+    "ClientException",  # of ECS
     "NotFound",
     "NotFoundException",
     "QueueDoesNotExist",
@@ -93,7 +93,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
 def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Problem]:
     """The calendars that end within a year."""
     for name, ends in status.calendars.items():
-        if ends >= now.date() and ends_soon(ends, now):
+        if timedelta(0) <= ends - now.date() <= timedelta(days=365):
             yield calendar_problem(ProblemKind.CALENDAR_ENDS, name, ends)
 
 
@@ -163,7 +163,7 @@ def _silence(backend: Backend) -> Iterator[Problem]:
 
 
 def _delivery_problems(backend: Backend) -> list[Problem]:
-    """Targets of deliveries that are not there, take no messages, or may not be looked at. Only reads."""
+    """Targets of deliveries that are not there, or may not be looked at. Only reads."""
     client, lock = backend.client, Lock()
     record = backend.store.read(WorkerRecord) if client else None
     worker = record.described(backend.clock()) if record else None
@@ -184,22 +184,20 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
             return None
         named = f"the delivery {quoted(action.name)} goes to {target.to}"
         try:
-            fault = kind.fault(connect(kind.client, target.region), target)
+            kind.look(connect(kind.client, target.region), target)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:
                 return _unseen_target(named, f"{kind.looks} is refused here ({code})")
-            fault = f"there is no such {kind}, or it may not be seen from here"
+            return Problem(
+                kind=ProblemKind.DELIVERY,
+                what=f"{named}, and there is no such {kind}, or it may not be seen from here",
+                way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
+                "`duebell retry` the tasks that failed",
+            )
         except BotoCoreError as error:
             return _unseen_target(named, in_brief(error))
-        if not fault:
-            return None
-        return Problem(
-            kind=ProblemKind.DELIVERY,
-            what=f"{named}, and {fault}",
-            way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
-            "`duebell retry` the tasks that failed",
-        )
+        return None
 
     return [one for one in backend.parallel.all(problem, [one for one in worker.actions if one.to]) if one]
 
@@ -214,17 +212,17 @@ def _unseen_target(named: str, why: str) -> Problem:
 
 def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Problem]:
     """Counts of queues that failed, and an intake queue whose messages nobody takes."""
-    queue, connect = backend.intake, backend.client
+    queue, connect = backend.settings.intake, backend.client
     if connect is None or not status.region:
         return
     if status.lost_rings is None or status.failed_runs is None:
         yield _unseen_queue("lost rings or failed runs could not be counted: sqs:GetQueueAttributes")
-    if queue is None:
+    if not queue:
         return
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
         yield _unseen_queue("the intake's messages could not be counted: sqs:GetQueueAttributes")
     functions, function = connect("lambda", config=_LOOKING), backend.settings.function
-    arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue.name}"
+    arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue}"
     try:
         pages = functions.get_paginator("list_event_source_mappings").paginate(EventSourceArn=arn)
         mappings = [one for page in pages for one in page["EventSourceMappings"]]
@@ -237,7 +235,7 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
         what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"
         yield Problem(
             kind=ProblemKind.INTAKE_IDLE,
-            what=f"nobody takes messages from the intake queue {quoted(queue.name)}: {what}",
+            what=f"nobody takes messages from the intake queue {quoted(queue)}: {what}",
             way_out="enable it: `aws lambda update-event-source-mapping --uuid UUID --enabled`"
             if states
             else "`duebell deploy --intake` makes it",
@@ -254,17 +252,17 @@ def _unseen_queue(why: str) -> Problem:
 
 def _with_ages(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
     """The status with the times since which messages and dead letters wait, where CloudWatch knows them."""
-    queue, connect, now = backend.intake, backend.client, backend.clock()
-    if connect is None or queue is None or not status.region or backend.alarms is None:
+    queue, connect, now = backend.settings.intake, backend.client, backend.clock()
+    if connect is None or not queue or not status.region or backend.alarms is None:
         return status  # a stack on this machine measures nothing
     cloudwatch = connect("cloudwatch", config=_LOOKING)
     problems = tuple(
-        replace(one, at=_oldest(cloudwatch, queue.name + DEAD_LETTERS, now))
+        replace(one, at=_oldest(cloudwatch, queue + DEAD_LETTERS, now))
         if one.kind is ProblemKind.INTAKE_DEAD_LETTERS
         else one
         for one in status.problems
     )
-    since = _oldest(cloudwatch, queue.name, now) if status.intake_waiting else None
+    since = _oldest(cloudwatch, queue, now) if status.intake_waiting else None
     return replace(status, intake_since=since, problems=problems)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import MOST_COUNTED, QueueCounts, next_morning, read_queue
-from duebell_shared.aws.intake_queue import DeadLetters, is_missing
+from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
 from duebell_shared.bell.bell import BellKind, BellState
@@ -122,7 +122,7 @@ def _with_queue(
         queued=queue.queued,
         owing=len(queue.owing),
         running=queue.running,
-        overdue=queue.overdue,
+        overdue=min(len(queue.late), MOST_COUNTED),
         due_tonight=queue.due_tonight,
         due_tonight_is_estimate=not queue.is_exact,
     ).with_problems(
@@ -216,7 +216,7 @@ def _with_worker(
 ) -> SchedulerStatus:
     """The status with the limited actions, the worker's error, and if thorough, its unknown actions."""
     record = backend.store.read(WorkerRecord)
-    if thorough and record and record.known and record.is_all:
+    if thorough and record and record.known:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
     limits_now = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
     limited = tuple(one for one in limits_now if one.paused or one.waiting)
@@ -263,14 +263,14 @@ def _with_message_queues(status: SchedulerStatus, backend: Backend) -> Scheduler
             status = replace(status, **{field: count})
             if count:
                 status = status.with_problems(_left_problem(status.rule, queue, count, what))
-    if backend.intake is None:
+    intake = backend.settings.intake
+    if not intake:
         return status
     try:
-        counts = backend.intake.counts(**place)
+        waiting, dead = (sqs.count(name, **place) for name in (intake, intake + DEAD_LETTERS))
     except (ClientError, BotoCoreError) as error:
-        return status.with_problems(_missing_problem(backend.intake.name)) if is_missing(error) else status
-    dead = counts.dead_letters
-    status = replace(status, intake_waiting=counts.waiting, intake_dead_letters=dead)
+        return status.with_problems(_missing_problem(intake)) if is_missing(error) else status
+    status = replace(status, intake_waiting=waiting, intake_dead_letters=dead)
     return status.with_problems(_dead_letters_problem(dead)) if dead else status
 
 
@@ -346,9 +346,9 @@ def _rule_problems(
 
 def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> Iterator[Problem]:
     """Problems of the queue as a whole: overdue tasks, and leases."""
-    if queue.overdue:
-        first, _ = queue.late[0]
-        is_left = any(record.lanes[lane].is_free(now) for _, lane in queue.late)
+    if queue.late:
+        first = queue.late[0].at
+        is_left = any(record.lanes[one.lane].is_free(now) for one in queue.late)
         at_work = "no run is at work on them" if is_left else "the run at work has not come to them yet"
         yield Problem(
             kind=ProblemKind.OVERDUE,

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from duebell_shared.deliveries.delivery import Delivery
 from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
 
 from .dependencies import IN_RUNTIME, install
-from .import_check import Imported, Surroundings, check_import
+from .import_check import Imported, check_import
 from .sources import Files, actions_files, own_files, search_path
 from .target import Target
 
@@ -78,7 +78,9 @@ def build(
     requirements: Path | None = None,
     folder: Path | None = None,
     leave_out: Collection[str] = IN_RUNTIME,
-    surroundings: Surroundings | None = Surroundings(),  # noqa: B008 (a value)
+    imported: bool = True,
+    environment: Mapping[str, str] | None = None,
+    has_layers: bool = False,
 ) -> Bundle:
     """Build the bundle of the core, its libraries, the user's actions and their requirements, and import it.
 
@@ -88,7 +90,9 @@ def build(
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
     leave_out     libraries that are there where the bundle runs
-    surroundings  those of the bundle where it will run; None: it is not imported here
+    imported      False: it is not imported here
+    environment   the variables that the actions will find
+    has_layers    True if layers bring modules as well
 
     The same inputs give the same bytes. Raises BundleFailed, also for a bundle that could not run.
     """
@@ -98,34 +102,39 @@ def build(
         libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
         files = _with_version({**libraries, **ours}, Path(made))
         compiled = compiled_files(files, target, Path(made, "compiled"))
-        if _size(files) + _size(compiled) > _UNPACKED_LIMIT:
-            compiled, hint = {}, "without compiled files, with which it would be too large"
-        else:
-            hint = "" if compiled else _no_compiler(target)
         files = {**files, **compiled}
-        if (unpacked := _size(files)) > _UNPACKED_LIMIT:
+        unpacked = sum(file.stat().st_size for file in files.values())
+        if unpacked > _UNPACKED_LIMIT:
             raise BundleFailed(
                 f"the bundle is {unpacked / 1e6:.0f} MB unpacked, and Lambda takes at most "
                 f"{_UNPACKED_LIMIT / 1e6:.0f} MB: require less, or keep large files in S3"
             )
         data = pack(files)
-    imported = Imported(deliveries=None if actions else ())
-    if actions and surroundings:
+    outcome = Imported(deliveries=None if actions else ())
+    if actions and imported:
         try:
             tried, note = _importable(data, ours, target, requirements=requirements, leave_out=leave_out)
         except BundleFailed as error:
-            imported = Imported(f"not imported, for there are no libraries to import it with here: {error}")
+            outcome = Imported(f"not imported, for there are no libraries to import it with here: {error}")
         else:
-            imported = check_import(tried, actions, target, surroundings, search_path(folder))
-            imported = imported._replace(note=imported.note or note)
+            outcome = check_import(
+                tried,
+                actions,
+                target,
+                search_path(folder),
+                environment=environment or {},
+                has_layers=has_layers,
+            )
+            outcome = outcome._replace(note=outcome.note or note)
+    hint = "" if compiled else _no_compiler(target)
     return Bundle(
         data=data,
         actions=actions or "",
         target=target,
         files=len(files),
         unpacked=unpacked,
-        notes=tuple(filter(None, (imported.note, hint))),
-        deliveries=imported.deliveries,
+        notes=tuple(filter(None, (outcome.note, hint))),
+        deliveries=outcome.deliveries,
     )
 
 
@@ -143,11 +152,6 @@ def _importable(
         libraries = install(Path(made, "here"), here, requirements=requirements, leave_out=leave_out)
         note = f"imported with libraries for {here}; those for {target} were not tried"
         return pack({**libraries, **ours}), note if requirements else ""
-
-
-def _size(files: Files) -> int:
-    """The bytes of these files."""
-    return sum(file.stat().st_size for file in files.values())
 
 
 def _no_compiler(target: Target) -> str:

@@ -123,16 +123,11 @@ def _pip(folder: Path, target: Target, requirements: str, *, within: Iterable[st
 
 def _why(said: str, target: Target) -> str:
     """The reason why pip failed, and what to do."""
-    if "No module named pip" in said:
-        return (
-            f"pip is missing beside {sys.executable}: install it (python -m ensurepip, or uv pip install pip)"
-        )
     told = " ".join(said[max(said.find("ERROR"), 0) :].replace("ERROR: ", "").split())
-    if "conflicting dependencies" in told:
-        told += f". In the bundle are {', '.join(core_requirements())}, as installed here"
     return (
-        f"pip found no libraries for {target}: {told}; nothing is built from source: take a version with a "
-        f"wheel for it, or build one and name its folder in PIP_FIND_LINKS"
+        f"pip found no libraries for {target}: {told}. Nothing is built from source: take a version with a "
+        f"wheel for it, or build one and name its folder in PIP_FIND_LINKS. In the bundle are "
+        f"{', '.join(core_requirements())}, as installed here"
     )
 
 

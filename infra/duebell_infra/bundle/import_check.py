@@ -8,7 +8,6 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from duebell_infra.errors import BundleFailed
-from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.quoting import quoted
 
 from .dependencies import IN_RUNTIME
@@ -47,28 +46,6 @@ _OF_THE_PLACE = {
     "builtins.TimeoutError",
     "socket.gaierror",
 }
-
-#: Errors that say what is wrong with the bundle itself, whatever the environment is.
-_OF_THE_BUNDLE = {
-    "builtins.FileNotFoundError",
-    "builtins.ImportError",
-    "builtins.NameError",
-    "builtins.SyntaxError",
-    "builtins.SystemExit",
-    "duebell_shared.errors.InvalidSettings",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Surroundings:
-    """The surroundings of the bundle where it will run.
-
-    environment  the variables that the actions find; None: not known here
-    has_layers   True if layers bring modules as well
-    """
-
-    environment: Mapping[str, str] | None = None
-    has_layers: bool = False
 
 
 class Imported(NamedTuple):
@@ -102,30 +79,42 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def check_import(
-    data: bytes, actions: str, target: Target, surroundings: Surroundings, path: Sequence[str]
+    data: bytes,
+    actions: str,
+    target: Target,
+    path: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    has_layers: bool,
 ) -> Imported:
     """Import the Worker of a bundle in a clean interpreter.
 
-    data  the zip, with libraries that run on this machine
-    path  where modules that are missing in it are looked for, to say how they come into it
+    data         the zip, with libraries that run on this machine
+    path         where modules that are missing in it are looked for, to say how they come into it
+    environment  the variables that the actions find
+    has_layers   True if layers bring modules as well
 
     On its path is the bundle and what Lambda brings; for a bundle that runs here, what is installed here. It
     has no credentials. Raises BundleFailed if the bundle cannot run.
     """
     with tempfile.TemporaryDirectory(prefix="duebell-import-") as folder:
-        outcome = _tried(data, actions, target, surroundings, Path(folder).resolve())
+        outcome = _tried(data, actions, target, environment, Path(folder).resolve())
     if isinstance(outcome, str):
         return Imported(outcome)
     if not outcome.types:
-        declared = [Delivery(name=name, **given) for name, given in outcome.deliveries.items()]
+        declared = [delivery_of({**given, "name": name}) for name, given in outcome.deliveries.items()]
         return Imported(deliveries=tuple(declared))
-    if why := _undecided(outcome, target, surroundings):
-        return Imported(f"not imported to the end here ({outcome}): {why}")
-    raise BundleFailed(f"the bundle cannot be imported: {outcome}{_way_out(outcome, path)}")
+    if outcome.is_a(*_OF_THE_PLACE):
+        return Imported(f"not imported to the end here ({outcome}): it has no network and no AWS")
+    if outcome.module and has_layers:
+        return Imported(f"not imported to the end here ({outcome}): a layer may have it")
+    raise BundleFailed(
+        f"the bundle cannot be imported: {outcome}{_way_out(outcome, path)}. --no-import leaves this out"
+    )
 
 
 def _tried(
-    data: bytes, actions: str, target: Target, surroundings: Surroundings, folder: Path
+    data: bytes, actions: str, target: Target, environment: Mapping[str, str], folder: Path
 ) -> _Outcome | str:
     """The outcome of the import; a note if it took too long. Raises BundleFailed if there is none."""
     bundle, written = folder / "bundle", folder / "outcome.json"
@@ -146,7 +135,7 @@ def _tried(
             done = subprocess.run(  # noqa: S603
                 [sys.executable, *alone, str(_CHILD), json.dumps(asked)],
                 cwd=bundle,
-                env={**inherited, **_NO_CREDENTIALS, **(surroundings.environment or {})},
+                env={**inherited, **_NO_CREDENTIALS, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,
@@ -163,20 +152,6 @@ def _tried(
             f"would never run"
         )
     return msgspec.json.decode(written.read_bytes(), type=_Outcome)
-
-
-def _undecided(outcome: _Outcome, target: Target, surroundings: Surroundings) -> str | None:
-    """The reason why the import may well succeed where the bundle runs; None if it cannot."""
-    if outcome.is_a(*_OF_THE_PLACE):
-        return "the network and AWS are not for this interpreter"
-    if outcome.module and surroundings.has_layers:
-        return "a layer may have it"
-    is_of_the_python = not outcome.module and outcome.is_a("builtins.ImportError", "builtins.SyntaxError")
-    if is_of_the_python and target.python != Target.this_machine().python:
-        return f"it may be right in Python {target.python}"
-    if surroundings.environment is None and not outcome.is_a(*_OF_THE_BUNDLE):
-        return "it may depend on the environment that it gets"
-    return None
 
 
 def _way_out(outcome: _Outcome, path: Sequence[str]) -> str:

@@ -37,13 +37,6 @@ _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
 #: The folders that pip installs into. The requirements bring such packages into a bundle.
 _INSTALLED = {"dist-packages", "site-packages"}
 
-#: Files that hold secrets by their names, and what says so in a file that may hold others.
-_SECRET_FILES = re.compile(
-    r"id_(rsa|dsa|ecdsa|ed25519)|credentials(\.json|\.csv)?|client_secrets?.*\.json|service[_-]account.*\.json"
-    r"|.*\.(key|p12|pfx|jks|keystore|kdbx|ppk)|.*\.(sqlite3?|db|rdb)"
-)
-_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-
 _SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
 
 
@@ -134,23 +127,10 @@ def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
         # A folder without __init__.py may be in several places; the first is what a user's own folder is.
         root = Path(next(iter(spec.submodule_search_locations)))
-        files = {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
-        if secrets := [name for name, file in files.items() if _is_secret(file)]:
-            raise BundleFailed(
-                f"{', '.join(secrets)}: a key, credentials or a database would be in the bundle; move it out "
-                f"of the package. Actions read secrets from Secrets Manager or SSM, and other files from S3"
-            )
-        return files
+        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
     if spec.origin is None or not Path(spec.origin).is_file():
         raise BundleFailed(f"{top} is built into Python and cannot hold actions")
     return {Path(spec.origin).name: Path(spec.origin)}
-
-
-def _is_secret(file: Path) -> bool:
-    """Return True for a key, credentials or a database. Certificates of others may go into a bundle."""
-    if file.suffix == ".pem":
-        return bool(_PRIVATE_KEY.search(file.read_bytes()))
-    return bool(_SECRET_FILES.fullmatch(file.name))
 
 
 def _is_wanted_folder(folder: Path) -> bool:
@@ -160,10 +140,7 @@ def _is_wanted_folder(folder: Path) -> bool:
 
 
 def _imported_modules(source: Path) -> set[str]:
-    """The top-level names that a Python file imports absolutely, anywhere in it; none if it cannot be parsed.
-
-    Counted are `import` statements and `import_module("…")` with a constant name.
-    """
+    """The top-level names that a Python file imports absolutely, anywhere in it."""
     try:
         tree = ast.parse(source.read_bytes(), filename=str(source))
     except (SyntaxError, ValueError):
@@ -176,9 +153,4 @@ def _names(node: ast.AST) -> Iterator[str]:
         case ast.Import(names=aliases):
             yield from (alias.name for alias in aliases)
         case ast.ImportFrom(module=str(module), level=0):
-            yield module
-        case ast.Call(
-            func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module"),
-            args=[ast.Constant(value=str(module)), *_],
-        ) if not module.startswith("."):
             yield module

@@ -11,7 +11,6 @@ import msgspec
 from duebell_editor.library.editor import Editor
 from duebell_infra.aws import aws_calls
 from duebell_infra.bundle.bundle import Bundle, build
-from duebell_infra.bundle.import_check import Surroundings
 from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
@@ -245,20 +244,19 @@ def _bundle(
     say: Callable[[str], None],
 ) -> Bundle:
     """Build the bundle, and import it as the worker will be set up. Raises BundleFailed."""
-    surroundings = Surroundings(
-        environment={
-            **environment_of(settings_of(name, parameters)),
-            ENVIRONMENT: parameters[DELIVERIES],
-            **_variables_of_actions(parameters),
-        },
-        has_layers=bool(parameters.get("Layers")),
-    )
+    environment = {
+        **environment_of(settings_of(name, parameters)),
+        ENVIRONMENT: parameters[DELIVERIES],
+        **_variables_of_actions(parameters),
+    }
     bundle = build(
         deployment.actions,
         target,
         requirements=deployment.requirements,
         folder=deployment.folder,
-        surroundings=surroundings if deployment.imported else None,
+        imported=deployment.imported,
+        environment=environment,
+        has_layers=bool(parameters.get("Layers")),
     )
     say(f"bundle: {bundle}")
     for note in bundle.notes:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
+from duebell_shared.aws.intake_queue import queue_url
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import TaskNotFound
@@ -94,14 +95,15 @@ def intake(scene: Scene) -> Finding:
 
     No run sees the task: it is due in a day, and is deleted when it was seen.
     """
-    queue = scene.backend.intake
-    if queue is None:
+    queue, sqs = scene.backend.settings.intake, scene.backend.sqs
+    if not queue or sqs is None:
         return Finding(found="there is no intake queue")
     id = scene.ordinary("intake")
     message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
     region, account = scene.backend.rule.read().place
+    client = sqs.client(region)
     scene.answers.clear()
-    queue.send(message, region=region, account=account)
+    client.send_message(QueueUrl=queue_url(client, account, queue), MessageBody=message)
     began = scene.clock()
     scene.progress("waiting for a message of the intake queue to become a task")
 

@@ -1,4 +1,4 @@
-"""The intake queue in SQS: how many messages wait, when one comes again, and its dead letters."""
+"""The queues of a stack in SQS: how many messages wait, when one comes again, and dead letters."""
 
 import json
 import logging
@@ -41,20 +41,6 @@ class DeadLetters(StrEnum):
     INTAKE = "intake"
 
 
-class IntakeCounts(NamedTuple):
-    """The messages of the intake queue and of its dead-letter queue, as SQS estimates them."""
-
-    waiting: int
-    dead_letters: int
-
-
-class Returned(NamedTuple):
-    """A message that is to come again, in this many seconds; `receipt` is that of its delivery."""
-
-    receipt: str
-    seconds: int
-
-
 class DeadLetter(NamedTuple):
     """A message for the dead-letter queue. Its attributes are texts, none of them empty."""
 
@@ -91,62 +77,38 @@ class Sqs:
         return sum(int(attributes.get(name, 0)) for name in _COUNTED)
 
 
-class IntakeQueue:
-    """The intake queue of this name, and its dead-letter queue. Thread-safe. `client` is as for Sqs."""
+def put_back(client: Any, url: str, seconds: Mapping[str, int]) -> None:
+    """Have messages, by the receipts of their deliveries, come again in so many seconds.
 
-    def __init__(self, name: str, client: Callable[..., Any]) -> None:
-        self.name = name
-        self._sqs = Sqs(client)
+    Refusals by SQS are logged: the message comes after the queue's visibility timeout.
+    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
+    """
+    every = list(seconds.items())
+    for start in range(0, len(every), MOST_ENTRIES):
+        entries = [
+            {"Id": str(place), "ReceiptHandle": receipt, "VisibilityTimeout": pause}
+            for place, (receipt, pause) in enumerate(every[start : start + MOST_ENTRIES])
+        ]
+        try:
+            answer = client.change_message_visibility_batch(QueueUrl=url, Entries=entries)
+        except (BotoCoreError, ClientError) as error:
+            _LOG.warning("messages come again after the queue's visibility timeout only: %s", error)
+            return
+        for failed in answer.get("Failed", ()):
+            _LOG.warning("a message comes again after the visibility timeout only: %s", failed)
 
-    def counts(self, *, region: str, account: str) -> IntakeCounts:
-        """Count the messages: those that wait, are in work or come again; and the dead letters.
 
-        Raises ClientError and BotoCoreError.
-        """
-        names = (self.name, self.name + DEAD_LETTERS)
-        return IntakeCounts(*(self._sqs.count(name, region=region, account=account) for name in names))
-
-    def send(self, body: str, *, region: str, account: str) -> None:
-        """Send a message to the intake queue. Raises ClientError and BotoCoreError."""
-        client = self._sqs.client(region)
-        client.send_message(QueueUrl=queue_url(client, account, self.name), MessageBody=body)
-
-    def put_back(self, returned: Iterable[Returned], *, region: str, account: str) -> None:
-        """Have messages come again sooner than the queue's visibility timeout would.
-
-        Refusals by SQS are logged: the message comes after the visibility timeout.
-        https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
-        """
-        client = self._sqs.client(region)
-        every = list(returned)
-        for start in range(0, len(every), MOST_ENTRIES):
-            entries = [
-                {"Id": str(place), "ReceiptHandle": one.receipt, "VisibilityTimeout": one.seconds}
-                for place, one in enumerate(every[start : start + MOST_ENTRIES])
-            ]
-            try:
-                answer = client.change_message_visibility_batch(
-                    QueueUrl=queue_url(client, account, self.name), Entries=entries
-                )
-            except (BotoCoreError, ClientError) as error:
-                _LOG.warning("messages come again after the queue's visibility timeout only: %s", error)
-                return
-            for failed in answer.get("Failed", ()):
-                _LOG.warning("a message comes again after the visibility timeout only: %s", failed)
-
-    def bury(self, letters: Sequence[DeadLetter], *, region: str, account: str) -> list[bool]:
-        """Send these to the dead-letter queue. Returns for each whether SQS has taken it; logs refusals."""
-        client = self._sqs.client(region)
-        url = queue_url(client, account, self.name + DEAD_LETTERS)
-        taken = [False] * len(letters)
-        sizes = (len(one.body.encode()) + len(json.dumps(dict(one.attributes))) for one in letters)
-        for places in in_calls(enumerate(sizes)):
-            refused = _send(client, url, {place: letters[place] for place in places})
-            for place in places:
-                taken[place] = place not in refused
-            for why in set(refused.values()):
-                _LOG.error("the dead-letter queue does not take messages, so they stay: %s", why)
-        return taken
+def bury(client: Any, url: str, letters: Sequence[DeadLetter]) -> list[bool]:
+    """Send these to the queue with this URL. Returns for each whether SQS has taken it; logs refusals."""
+    taken = [False] * len(letters)
+    sizes = (len(one.body.encode()) + len(json.dumps(dict(one.attributes))) for one in letters)
+    for places in in_calls(enumerate(sizes)):
+        refused = _send(client, url, {place: letters[place] for place in places})
+        for place in places:
+            taken[place] = place not in refused
+        for why in set(refused.values()):
+            _LOG.error("the dead-letter queue does not take messages, so they stay: %s", why)
+    return taken
 
 
 def is_missing(error: Exception) -> bool:

@@ -19,7 +19,7 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.http import access
 from duebell_editor.http import limits as http_limits
 from duebell_editor.intake import batch
-from duebell_editor.library import async_editor, backfill, batches, change_many
+from duebell_editor.library import backfill, batches, change_many
 from duebell_editor.listing import failures, history, listing, queue_counts
 from duebell_editor.simulation import cost, simulate
 from duebell_editor.status import dead_letters, status
@@ -247,7 +247,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(in_template("maxReceiveCount"))], "intake: After a {:w} times, about a day"),
     ([N(round(5 * cost.MONTH / (20 * SECOND), -4))], "intake: about {} a month: Lambda reads"),
     ([N(in_template("MessageRetentionPeriod") / 86_400)], "intake: for {} days, with message attributes"),
-    ([N(queue_counts.MOST_READ)], "http: with {} tasks or more in a lane"),
+    ([N(store.LARGEST_PAGE)], "http: With {} tasks or more in a lane"),
     ([N(access._TOKEN_LENGTH)], "http: token of {} characters or more"),
     ([N(change_many.MAX_MANY)], "http: takes up to {} tasks in a list"),
     (
@@ -297,7 +297,6 @@ PLACES: list[tuple[Any, str]] = [
         [N(round(cost.MONTH / SECOND / 1e6, 1))],
         "how-to/containers: one read a second: {} million units a month",
     ),
-    ([N(async_editor._THREADS)], "how-to/fastapi: in one of {} threads"),
     ([N(follow_up.MAX_PAYLOAD / 1024)], "how-to/follow-ups: that of `Then`, {} KB at most"),
     (
         [N(task.STARTS_WITHIN - 3 * MINUTE, MINUTE)],
@@ -377,7 +376,6 @@ PLACES: list[tuple[Any, str]] = [
     ),
     ([N(n * LEAD + account._MARGIN) for n in (1, 2)], "how-to/verify: at most {} to {} seconds"),
     ([N(cost.MONTH, HOUR)], "how-to/alarms: {} short invocations a month"),
-    ([N(async_editor._THREADS)], "how-to/async: {} at a time"),
     ([N(batches._AT_ONCE)], "how-to/batches: counts up to {} tasks"),
     ([N(performer._AGAIN)], "how-to/calendars: waits for {:w} seconds"),
     ([N(calendars.MOST_BYTES / 1000)], "how-to/calendars: up to {} KB, all calendars together"),

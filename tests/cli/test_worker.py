@@ -123,7 +123,7 @@ def test_sync_without_a_worker_says_what_to_do(duebell: Duebell) -> None:
 def test_add_warns_of_an_action_that_no_worker_has(duebell: Duebell, worker: Worker) -> None:
     status, _, err = duebell("add", "raport", "--in", "1h", "--id", "a")
     assert (status, err.count("\n")) == (0, 1)
-    assert err.startswith("warning: action: the worker has no action 'raport': did you mean report? It")
+    assert err.startswith("warning: action: the worker has no action 'raport': did you mean report? If")
     assert "no action" in lines(duebell("add", "raport", "--in", "1h", "--json").err)[0]["warning"]
     status, _, err = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": "x"}')
     assert status == 2

@@ -163,15 +163,3 @@ def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
     assert Editor(backend=backend, changed_by="anna").changed_by == "anna"
     assert Editor(backend=backend).acting_as(None).changed_by is None
     assert Settings.from_env({"DUEBELL_CHANGED_BY": ""}).changed_by is None
-
-
-@pytest.mark.parametrize(
-    ("stored", "read"),
-    [({"S": ""}, None), ({"S": "x" * 500}, "x" * 127 + "…"), ({"S": "a\x1bb"}, "a?b"), ({"M": {}}, None)],
-)
-def test_what_is_none_in_the_table_does_the_task_no_harm(
-    scheduler: Scheduler, stored: dict[str, Any], read: str | None
-) -> None:
-    item = item_of(scheduler.editor.add("x", due=HOUR, id="a"))
-    assert task_of(item).changed_by is None  # as written before there was such a thing
-    assert task_of({**item, "changed_by": stored}).changed_by == read

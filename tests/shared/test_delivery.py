@@ -62,7 +62,7 @@ def test_what_is_no_target_is_refused_with_the_way_out(to: Any, words: str) -> N
 def test_a_secret_is_known_by_its_arn(arn: str, iam_action: str) -> None:
     secret = DeliverySecret.parse(arn)
     assert secret.reads == iam_action
-    assert Delivery(name="a", to="https://example.com", secret=arn).permissions == [(iam_action, arn, arn)]
+    assert Delivery(name="a", to="https://example.com", secret=arn).permissions == [(iam_action, arn)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_no_secret_is_refused(arn: str) -> None:
 
 def test_a_delivery_needs_one_permission_for_its_target() -> None:
     delivery = Delivery(name="remind", to=QUEUE)
-    assert delivery.permissions == [("sqs:SendMessage", QUEUE, QUEUE)]
+    assert delivery.permissions == [("sqs:SendMessage", QUEUE)]
     assert (delivery.sent_as, delivery.attempts, delivery.backoff) == ("payload", 5, Backoff())
 
 

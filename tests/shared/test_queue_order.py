@@ -44,9 +44,3 @@ def test_the_item_has_the_priority_only_if_there_is_one(priority: int) -> None:
     assert item.get("priority") == ({"N": "9"} if priority else None)
     assert item["queued"] == {"S": render_queued(NOON, priority)}
     assert task_of(item) == task
-
-
-@pytest.mark.parametrize(("stored", "read"), [("17", 9), ("-1", 0), ("2.5", 2)])
-def test_a_priority_edited_by_hand_is_read_as_the_nearest(stored: str, read: int) -> None:
-    item = item_of(new_task(id="a", action="act", due=NOON, payload={}, now=NOON, priority=1))
-    assert task_of({**item, "priority": {"N": stored}}).priority == read

@@ -21,7 +21,7 @@ from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_names, zone_of
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
-from duebell_shared.tasks.follow_up import FollowUp, Then, then_of
+from duebell_shared.tasks.follow_up import Then, read_then
 
 from .context import Context, flag, option, with_options
 from .errors import WrongUsage
@@ -167,12 +167,12 @@ def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | N
     return when
 
 
-def _follow_up(text: str) -> Then | FollowUp:
+def _follow_up(text: str) -> Then:
     """Read the name of an action, or the follow-up in the JSON of the API."""
     if not text.startswith("{"):
-        return then_of({"action": text})
+        return Then(text)
     try:
-        return then_of(read_json(text), of_json=True)
+        return read_then(read_json(text))
     except ValueError as error:
         raise ValueError(f"is not JSON: {error}") from error
 

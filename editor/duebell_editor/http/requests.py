@@ -310,7 +310,7 @@ class TimeSpan(Given):
     start: _Instant = Field(description="The first bucket is the step that this is in")
     step: Step = Step.HOUR
     count: int = Field(default=24, ge=1, le=MAX_BUCKETS, description="How many buckets")
-    timezone: str = Field(default="UTC", description="The time zone in which days and months begin")
+    timezone: str = Field(default="UTC", description="The time zone in which days begin")
 
 
 class StatusZone(Given):

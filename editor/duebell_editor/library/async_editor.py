@@ -1,25 +1,15 @@
 """The editor for programs with an event loop: its methods as coroutines, each made in a thread."""
 
-import sys
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from copy import copy
-from functools import partial, wraps
+from functools import wraps
 from itertools import islice
-from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
-
-from duebell_shared.errors import InvalidSettings
-from duebell_shared.parallel import call_in_thread
-from duebell_shared.quoting import quoted
 
 from .editor import Editor
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-#: The default: half of the connections to DynamoDB that an editor keeps open, as one call may use several.
-_THREADS = 16
 
 #: Lines of an export that one call reads: to change threads for each takes longer than to read it.
 _LINES = 100
@@ -33,17 +23,11 @@ def _coroutine(
     @wraps(method)
     async def call(self: "AsyncEditor", /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         # Not the method itself: the editor may be of a class of the user's own, or a test's.
-        made: Callable[[], _R] = partial(getattr(self.editor, method.__name__), *args, **kwargs)
-        return await call_in_thread(self._pool, made, sys._getframe(1))  # noqa: SLF001
+        made: Callable[_P, _R] = getattr(self.editor, method.__name__)
+        return await asyncio.to_thread(made, *args, **kwargs)
 
     call.__qualname__ = f"AsyncEditor.{method.__name__}"
     return call
-
-
-def _check_threads(threads: object) -> int:
-    if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
-        raise InvalidSettings("threads", f"must be a number of threads, 1 or more, not {quoted(threads)}")
-    return threads
 
 
 class AsyncEditor:
@@ -51,8 +35,8 @@ class AsyncEditor:
 
     It has the methods of an Editor, with the same parameters, results and errors. It has no `transaction`,
     whose block makes calls: use an Editor in a function of yours, by `asyncio.to_thread`. Each call is made
-    in one of a few threads; further calls wait for a thread. Make one and keep it; it may be used by several
-    event loops. `async with` closes it at the end.
+    in a thread of the event loop's default executor; further calls wait for a thread. Make one and keep it;
+    it may be used by several event loops. For another author: `AsyncEditor(editor.acting_as("anna"))`.
 
     When a coroutine is cancelled, as by a time-out, a call that waits for a thread is not made. A call that
     has begun is not stopped and may take effect: repeat an add with an id of your own and `if_exists="keep"`.
@@ -62,57 +46,21 @@ class AsyncEditor:
     editor  the Editor that makes the calls
     """
 
-    def __init__(self, editor: Editor, *, threads: int = _THREADS) -> None:
-        """`threads` is how many calls are made at a time, 1 or more. Raises InvalidSettings."""
-        self._pool = ThreadPoolExecutor(_check_threads(threads), thread_name_prefix="duebell-async")
+    def __init__(self, editor: Editor) -> None:
         self.editor = editor
 
     @classmethod
-    def from_env(cls, *, threads: int = _THREADS) -> Self:
+    def from_env(cls) -> Self:
         """An editor set up by the `DUEBELL_…` variables and the AWS SDK's own. Raises InvalidSettings.
 
         Makes no call to AWS, but loads the SDK: do this at the start of the program.
         """
-        return cls(Editor.from_env(), threads=threads)
-
-    def acting_as(self, changed_by: str | None) -> Self:
-        """A copy of this editor with another author of changes, such as the user of one request.
-
-        It shares the threads, and is closed with this one. No coroutine, as it makes no call.
-        1 to 128 printable characters, or None for unknown. Raises InvalidTask.
-        """
-        other = copy(self)
-        other.editor = self.editor.acting_as(changed_by)
-        return other
-
-    @property
-    def changed_by(self) -> str | None:
-        """The author of this editor's changes; None if unknown."""
-        return self.editor.changed_by
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """Wait until the calls that were begun have ended, also those whose coroutines were cancelled.
-
-        After this, calls raise RuntimeError.
-        """
-        await call_in_thread(None, self._pool.shutdown, sys._getframe())  # noqa: SLF001
+        return cls(Editor.from_env())
 
     async def export_tasks(self) -> AsyncIterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
         lines = self.editor.export_tasks()
-
-        def some() -> list[bytes]:
-            return [*islice(lines, _LINES)]
-
-        while read := await call_in_thread(self._pool, some, sys._getframe()):  # noqa: SLF001
+        while read := await asyncio.to_thread(lambda: list(islice(lines, _LINES))):
             for line in read:
                 yield line
 

@@ -317,7 +317,7 @@ class Editor:
     ) -> tuple[Bucket, ...]:
         """Count what is to run, in `count` buckets; the first is the step that `start` is in.
 
-        step      minute, hour, day or month; days and months are those of the time zone, an IANA name
+        step      minute, hour or day; days are those of the time zone, an IANA name
         count     the number of buckets, 1 to 100
 
         A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were
@@ -515,7 +515,7 @@ class Editor:
         tasks: Iterable[NewTask | Mapping[str, Any]] | None = None,
         *,
         wait_for: Iterable[str] | None = None,
-        then: Then | Mapping[str, Any] | None = None,
+        then: Then | None = None,
         on_failed: str | None = None,
     ) -> Task:
         """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.
@@ -536,7 +536,7 @@ class Editor:
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))
         if new.action != NO_FOLLOW_UP:
-            self._known.check_all(new, None)
+            self._known.check(new)
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
@@ -871,7 +871,7 @@ class Editor:
     def _check(self, given: NewTask) -> Task:
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
         task = self._signed(check_size(new))
-        self._known.check_all(task, given.get("payload"))
+        self._known.check(task)
         if traceparent := self.traces.get(task.id):
             return msgspec.structs.replace(task, traceparent=traceparent)
         if "opentelemetry.trace" not in sys.modules:
@@ -900,7 +900,7 @@ class Editor:
                 changed_task(task, change, now=self._clock(), calendars=self._backend.calendar)
             )
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
-                self._known.check_all(changed, change.get("payload"))
+                self._known.check(changed)
             return changed
 
         return apply

@@ -21,7 +21,6 @@ from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.schedules.calendars import ends_soon
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerRecord
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
@@ -93,7 +92,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
 def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Problem]:
     """The calendars that end within a year."""
     for name, ends in status.calendars.items():
-        if ends >= now.date() and ends_soon(ends, now):
+        if timedelta(0) <= ends - now.date() <= timedelta(days=365):
             yield calendar_problem(ProblemKind.CALENDAR_ENDS, name, ends)
 
 

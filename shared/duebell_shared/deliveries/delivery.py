@@ -257,9 +257,9 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
     def permissions(self) -> list[Permission]:
         """The permissions that the worker's role needs for it."""
         kind, key = self.target.kind, self.key
-        needed = [Permission(kind.sends, kind.resource(self.to), self.to)] if kind.sends else []
-        roles = [Permission("iam:PassRole", role, role) for role in self.target.roles]
-        return [*needed, *roles, *([Permission(key.reads, key.arn, key.arn)] if key else [])]
+        needed = [Permission(kind.sends, kind.resource(self.to))] if kind.sends else []
+        roles = [Permission("iam:PassRole", role) for role in self.target.roles]
+        return [*needed, *roles, *([Permission(key.reads, key.arn)] if key else [])]
 
 
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:

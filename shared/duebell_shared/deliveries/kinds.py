@@ -147,7 +147,6 @@ class Kind(ABC):
     example      such a last part
     sends, looks the IAM actions that sending to it and looking at it need
     parameter    the template's parameter with the ARNs of this kind
-    made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
     most_at_once the number of messages that one call takes at most
     is_run       whether it is run as RunTask says
     has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
@@ -161,7 +160,6 @@ class Kind(ABC):
     sends: ClassVar[str] = ""
     looks: ClassVar[str] = ""
     parameter: ClassVar[str] = ""
-    made: ClassVar[str] = ""
     most_at_once: ClassVar[int] = 1
     has_groups: ClassVar[bool] = False
     is_run: ClassVar[bool] = False
@@ -185,7 +183,7 @@ class Kind(ABC):
 class _Queue(Kind):
     """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html."""
 
-    word, service, client, made = "queue", "sqs", "sqs", "queue_arn"
+    word, service, client = "queue", "sqs", "sqs"
     pattern, example = r"([\w-]{1,80}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
     most_at_once, has_groups = MOST_ENTRIES, True
@@ -207,7 +205,7 @@ class _Queue(Kind):
 class _Topic(Kind):
     """https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html."""
 
-    word, service, client, made = "topic", "sns", "sns", "topic_arn"
+    word, service, client = "topic", "sns", "sns"
     pattern, example = r"([\w-]{1,256}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
     most_at_once, has_groups = MOST_ENTRIES, True
@@ -225,7 +223,7 @@ class _Topic(Kind):
 class _Bus(Kind):
     """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html."""
 
-    word, service, client, made = "bus", "events", "events", "event_bus_arn"
+    word, service, client = "bus", "events", "events"
     pattern, example = r"event-bus/([\w./-]{1,256})", "event-bus/default"
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
     most_at_once = MOST_ENTRIES
@@ -259,7 +257,7 @@ class _Function(Kind):
     https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
 
-    word, service, client, made = "function", "lambda", "lambda", "function_arn"
+    word, service, client = "function", "lambda", "lambda"
     pattern, example = r"function:([\w-]{1,140})(?::[\w$-]{1,128})?", "function:remind"
     sends, looks, parameter = "lambda:InvokeFunction", "lambda:GetFunctionConfiguration", "DeliveryFunctions"
 
@@ -282,7 +280,7 @@ class _StateMachine(Kind):
     https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
     """
 
-    word, service, client, made = "state machine", "states", "stepfunctions", "state_machine_arn"
+    word, service, client = "state machine", "states", "stepfunctions"
     pattern, example = r"stateMachine:([\w.-]{1,80})(?::[\w.-]{1,80})?", "stateMachine:reminding"
     sends, looks, parameter = "states:StartExecution", "states:DescribeStateMachine", "DeliveryStateMachines"
 
@@ -348,7 +346,7 @@ class _EcsTask(Kind):
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html
     """
 
-    word, service, client, made = "task definition", "ecs", "ecs", "task_definition_arn"
+    word, service, client = "task definition", "ecs", "ecs"
     pattern, example = r"task-definition/([\w-]{1,255})(?::\d{1,10})?", "task-definition/report:3"
     sends, looks, parameter = "ecs:RunTask", "ecs:DescribeTaskDefinition", "DeliveryTaskDefinitions"
     is_run = True
@@ -420,7 +418,6 @@ class Needed(NamedTuple):
     action     the IAM action that the worker's role needs on it
     parameter  the template's parameter with the ARNs
     condition  the template's condition that there are some
-    made       the attribute with the ARN, as of Kind
     means      its description in the template
     """
 
@@ -429,16 +426,14 @@ class Needed(NamedTuple):
     action: str
     parameter: str
     condition: str
-    made: str
     means: str
 
 
 class Permission(NamedTuple):
-    """An IAM action that a delivery needs, the ARN in the policy, and the ARN as it is given."""
+    """An IAM action that a delivery needs, and the ARN in the policy."""
 
     action: str
     arn: str
-    given: str
 
 
 BUS, HTTPS = _Bus(), _Https()
@@ -450,11 +445,11 @@ KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _
 SECRETS = {
     "secretsmanager": Needed(
         "secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "ReadsSecrets",
-        "secret_arn", "the secrets in Secrets Manager that sign deliveries by HTTPS",
+        "the secrets in Secrets Manager that sign deliveries by HTTPS",
     ),
     "ssm": Needed(
         "ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "ReadsParameters",
-        "parameter_arn", "the SSM parameters that sign deliveries by HTTPS",
+        "the SSM parameters that sign deliveries by HTTPS",
     ),
 }  # fmt: skip
 
@@ -463,7 +458,7 @@ NEEDED = (
     *SECRETS.values(),
     Needed(
         "iam", "role/", "iam:PassRole", "DeliveryRoles", "PassesRoles",
-        "role_arn", "the roles of task definitions that deliveries run",
+        "the roles of task definitions that deliveries run",
     ),
 )  # fmt: skip
 

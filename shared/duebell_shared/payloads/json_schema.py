@@ -66,20 +66,8 @@ def find_fault(value: object, schema: object) -> Fault | None:
         return None
 
 
-def find_ignored(value: object, schema: object) -> Fault | None:
-    """The first field that the type of this schema leaves out; None if none is, or the value does not fit."""
-    if find_fault(value, schema):
-        return None
-    try:
-        return _ClosedSchema(schema).fault(value, schema)
-    except _NOT_UNDERSTOOD:
-        return None
-
-
 class _Schema:
     """A schema, with the definitions that references within it mean."""
-
-    unknown = "is not a field"
 
     def __init__(self, root: Any) -> None:
         self._root = root
@@ -105,9 +93,9 @@ class _Schema:
                 case "$ref":
                     fault = self._of_reference(value, given)
                 case "anyOf" | "oneOf":
-                    fault = self.of_any(value, given)
+                    fault = self._of_any(value, given)
                 case "allOf":
-                    fault = self.of_all(value, given)
+                    fault = next((one for part in given if (one := self.fault(value, part))), None)
                 case "required":
                     fault = _missing(value, given, schema)
                 case _:
@@ -125,7 +113,7 @@ class _Schema:
             found = found[name.replace("~1", "/").replace("~0", "~")]
         return self.fault(value, found)
 
-    def of_any(self, value: Any, choices: Sequence[Any]) -> Fault | None:
+    def _of_any(self, value: Any, choices: Sequence[Any]) -> Fault | None:
         """The fault of the choice that fits best: the one whose first fault is the deepest."""
         faults = []
         for choice in choices:
@@ -138,19 +126,16 @@ class _Schema:
             return deepest
         return Fault("", f"must be {' or '.join(reasons)}")
 
-    def of_all(self, value: Any, parts: Iterable[Any]) -> Fault | None:
-        return next((fault for part in parts if (fault := self.fault(value, part))), None)
-
     def _of_fields(self, value: Mapping[str, Any], schema: Mapping[str, Any]) -> Fault | None:
         properties = schema.get("properties", {})
         patterns = schema.get("patternProperties", {})
-        others = self.others(schema)
+        others = schema.get("additionalProperties")
         for name, field in value.items():
             inner = [of_it for pattern, of_it in patterns.items() if re.search(pattern, name)]
             if name in properties:
                 inner.append(properties[name])
             elif not inner and others is False:
-                return Fault(_place(name), f"{self.unknown}{_way_out(name, properties, value)}")
+                return Fault(_place(name), f"is not a field{_way_out(name, properties, value)}")
             for one in inner or [others]:
                 if fault := self.fault(field, one):
                     return fault.within(_place(name))
@@ -164,28 +149,6 @@ class _Schema:
             inner = first[index] if index < len(first) else schema.get("items")
             if fault := self.fault(element, inner):
                 return fault.within(f"[{index}]")
-        return None
-
-    def others(self, schema: Mapping[str, Any]) -> Any:
-        """The schema of fields that are none of those that `schema` names."""
-        return schema.get("additionalProperties")
-
-
-class _ClosedSchema(_Schema):
-    """A schema by which a value has no fields but those that its objects name; for values that fit it."""
-
-    unknown = "is not a field, and is left out"
-
-    def others(self, schema: Mapping[str, Any]) -> Any:
-        return schema.get("additionalProperties", "properties" not in schema)
-
-    def of_any(self, value: Any, choices: Sequence[Any]) -> Fault | None:
-        open_schema = _Schema(self._root)
-        fitting = [choice for choice in choices if open_schema.fault(value, choice) is None]
-        return super().of_any(value, fitting)
-
-    def of_all(self, value: Any, parts: Iterable[Any]) -> Fault | None:
-        """None: a field may be that of another part."""
         return None
 
 
@@ -277,29 +240,13 @@ def _is_same(value: object, other: object) -> bool:
 
 def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
     """The error for a payload that does not fit; None for one that does, as far as the schema tells."""
-    return _error(find_fault(payloads.decode_or_text(payload_json), schema), action)
-
-
-def with_any(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The schema with any value allowed in this field of an object, if it knows the field."""
-    fields = schema.get("properties", {})
-    return {**schema, "properties": {**fields, name: {}}} if name in fields else schema
-
-
-def ignored_field(
-    payload: object, payload_json: str, schema: Mapping[str, Any], action: str
-) -> InvalidTask | None:
-    """The error for a payload that fits, but has a field that its type leaves out; None if it has none.
-
-    Only names that were written by hand can be misspelt. A typed value has the right ones, and a pydantic
-    model writes more than it reads: its computed fields.
-    """
-    if not isinstance(payload, dict | list):
-        return None
-    return _error(find_ignored(payloads.decode_or_text(payload_json), schema), action)
-
-
-def _error(fault: Fault | None, action: str) -> InvalidTask | None:
+    fault = find_fault(payloads.decode_or_text(payload_json), schema)
     if fault is None:
         return None
     return InvalidTask(f"payload{fault.place}", f"{fault.reason}, for the action {quoted(action)}")
+
+
+def with_any(name: str | None, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema with any value allowed in this field of an object, if it knows the field."""
+    fields = schema.get("properties", {})
+    return {**schema, "properties": {**fields, name: {}}} if name in fields else schema

@@ -26,7 +26,7 @@ from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
 from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_traceparent
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
     MAX_PACKED_EVENTS,
@@ -169,6 +169,7 @@ _OF_FIELDS: dict[str, _Kind] = {
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
     "past": _text(lambda place: render_past(*place), parse_past),
+    "traceparent": _text(str, fit_traceparent),
 }
 
 #: The names of attributes that are not those of their fields.

@@ -50,7 +50,7 @@ GROUPS = {
         "Members Holidays Calendar make_schedule"
     ),
     "Looking into the queue": (
-        "Page Bucket Step PastCounts Snapshot Ended PastTimeline Simulation Forecast Slot "
+        "Page Bucket Step PastCounts Snapshot Ended PastTimeline Simulation Forecast "
         "ActionForecast Start Flattening FailureGroup Failures ActionLimit"
     ),
     "Status and doctor": (

@@ -73,8 +73,8 @@ LOOKING = """## Looking
 This is the number of calls of a look into a queue in which {tasks} tasks wait, over ten days. As many have ended, one in a hundred of them failed, and a
 hundred recur. It was counted on the embedded AWS with four lanes. The limit is {limit} calls for each look, however much is stored.
 
-Each further lane takes one query more, made at the same time as the others. The timeline is an exception: with many tasks it counts one lane
-for all.
+Each further lane takes one query more, made at the same time as the others. Where a lane has more tasks than one answer holds, the timeline
+counts the rest of one lane for all.
 
 """
 

@@ -10,7 +10,6 @@ from duebell import Editor
 from duebell_editor.listing import history as histories
 from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
-from duebell_shared.queue import task_queue as queue
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
@@ -68,8 +67,6 @@ def test_no_look_costs_more_than_some_calls(
     editor: Editor, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given more than are read
-    monkeypatch.setattr(queue, "_FEW", 50)
-    monkeypatch.setattr(queue, "_MOST", 200)
     for module in (timelines, histories):
         monkeypatch.setattr(module, "PAGE", 50)
     for name, look in LOOKS.items():

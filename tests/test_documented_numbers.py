@@ -247,7 +247,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(in_template("maxReceiveCount"))], "intake: After a {:w} times, about a day"),
     ([N(round(5 * cost.MONTH / (20 * SECOND), -4))], "intake: about {} a month: Lambda reads"),
     ([N(in_template("MessageRetentionPeriod") / 86_400)], "intake: for {} days, with message attributes"),
-    ([N(queue_counts.MOST_READ)], "http: with {} tasks or more in a lane"),
+    ([N(store.LARGEST_PAGE)], "http: With {} tasks or more in a lane"),
     ([N(access._TOKEN_LENGTH)], "http: token of {} characters or more"),
     ([N(change_many.MAX_MANY)], "http: takes up to {} tasks in a list"),
     (
@@ -286,7 +286,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(listing._KEYS_PER_MEMBER)], "how-to/groups: then {:w} entries of the index for each task"),
     ([N(store.LARGEST_PAGE)], "how-to/groups: {} with one call"),
     ([N(round(FIGURES.bundle.packed / 1e6, 1))], "bundle: Without actions it has {} MB"),
-    ([N(bundle._UNPACKED_LIMIT / 2**20)], "bundle: exceed Lambda's {} MB"),
+    ([N(bundle._UNPACKED_LIMIT / 2**20)], "bundle: more than Lambda's {} MB"),
     ([N(waits.AHEAD + LEAD)], "how-to/containers: are due within {} seconds"),
     (
         [N(arming.HEAD_START), N(arming.HEAD_START + waits.AHEAD)],

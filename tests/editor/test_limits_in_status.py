@@ -88,8 +88,7 @@ def test_the_timeline_tells_what_is_only_looked_at(
 def test_the_timeline_of_a_long_queue_tells_it_too(
     editor: Editor, scheduler: Scheduler, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duebell_shared.queue.task_queue._MOST", 10)
-    monkeypatch.setattr("duebell_shared.queue.task_queue._FEW", 10)
+    monkeypatch.setattr("duebell_editor.listing.timeline.PAGE", 10)
     add(editor, "act", 100)
     editor.limit("act", per_second=0)
     worker.run()

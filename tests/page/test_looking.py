@@ -31,7 +31,7 @@ def test_a_first_look_at_a_hundred_thousand_tasks_is_seven_calls_and_no_walk(ope
         calls = [one for one in requests if "/api/" in one]
         # The list twice: first, and again when the stream is ready
         assert len(calls) <= 7, calls
-        # What is bounded is what counting may cost: 12,800 keys of one lane; 1,000 of each lane for the
+        # What is bounded is what counting may cost: 3,200 keys of each lane; 1,000 of each lane for the
         # status, asked for twice; and what the list and the stream look at first.
         assert scene.store.keys_read <= 12_800 + 2 * 4 * 200 + 2 * 4 * 1_000 + 500
         # And zoomed out, where there are more, it says so, and costs no more

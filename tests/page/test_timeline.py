@@ -102,38 +102,6 @@ def test_what_ends_elsewhere_comes_into_view_but_not_at_every_change(open_page: 
         assert len(looks) == 2
 
 
-def test_a_month_that_is_zoomed_into_is_shown_whole(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task on the last day of the next month that has 31 days
-    month = datetime.now(BERLIN).replace(day=1, hour=12, minute=0, second=0, microsecond=0)
-    while month.month not in {1, 3, 5, 7, 8, 10, 12} or month < datetime.now(BERLIN):
-        month = (month + timedelta(days=32)).replace(day=1)
-    scene.editor.add("x", due=month.replace(day=31), id="on-the-31st")
-    page = open_page(url)
-    # When the month is zoomed into
-    page.get_by_role("button", name="Year").click()
-    page.get_by_role("button", name=re.compile(f"{month:%B %Y}")).click()
-    page.get_by_role("button", name="Zoom in to this month").click()
-    # Then all of it is there, as the list is, and the focus is on it
-    expect(page.locator("#chart button")).to_have_count(31)
-    expect(page.locator("#chart-note")).to_contain_text("The list below shows the same.")
-    expect(page.locator("#chart button[aria-pressed=true]")).to_have_count(0)
-    expect(page.locator("#chart")).to_be_focused()
-    page.keyboard.press("End")
-    expect(page.locator("#chart button").last).to_be_focused()
-    expect(page.locator("#chart button").last).to_have_attribute("aria-label", re.compile("(49|50) to run"))
-    # And the month before it is whole, too
-    page.get_by_role("button", name="Earlier").click()
-    before = month - timedelta(days=1)
-    days = (month - (month - timedelta(days=15)).replace(day=1)).days
-    expect(page.locator("#chart button")).to_have_count(days)
-    expect(page.locator("#chart button").last).to_have_attribute(
-        "aria-label", re.compile(rf"^\w+ {before.day} ")
-    )
-    # And one that was not zoomed into is as long as any
-    page.get_by_role("button", name="Month").click()
-    expect(page.locator("#chart button")).to_have_count(60)
-
-
 def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, scene: Scene) -> None:
     # Given two tasks in two minutes that begin with an even one, as the page's first bars do
     now = datetime.now(BERLIN)
@@ -161,7 +129,7 @@ def test_an_hour_on_a_phone_has_bars_that_can_be_hit(open_page: Open, url: str, 
 
 def test_the_time_is_labelled_on_a_phone_too(open_page: Open, url: str) -> None:
     page = open_page(url, **PHONE, timezone_id="Asia/Kolkata")
-    for zoom in ("Hour", "Day", "Month", "Year"):
+    for zoom in ("Hour", "Day", "Month"):
         press(page, zoom)
         expect(page.get_by_role("button", name=zoom, exact=True)).to_have_attribute("aria-pressed", "true")
         expect(page.locator("#chart .tick").nth(2)).to_be_attached()

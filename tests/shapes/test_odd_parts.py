@@ -81,9 +81,9 @@ SHOWN = (
     "/api/tasks?status=done&status=failed&latest_first=true",
     "/api/tasks/a",
     "/api/timeline?start=2026-11-21T12:00:00Z",
-    "/api/timeline?start=2026-11-21T12:00:00Z&step=month",
+    "/api/timeline?start=2026-11-21T12:00:00Z&step=day",
     "/api/history?start=2026-11-21T00:00:00Z",
-    "/api/history?start=2026-01-01T00:00:00Z&step=month",
+    "/api/history?start=2026-01-01T00:00:00Z&step=day",
     "/api/status",
     "/api/doctor",
 )

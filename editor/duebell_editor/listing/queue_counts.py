@@ -3,10 +3,12 @@
 One read of each lane's first keys answers all of it, and one batch of tasks tells which of them run or owe.
 """
 
+import bisect
 import itertools
 import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -14,35 +16,12 @@ import msgspec
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError, UnreadableTask
-from duebell_shared.instants import NEVER, to_utc
+from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.task_queue import BATCH, Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey, Task
-
-#: Tasks that are read at most, to find those that owe.
-MOST_READ = 1_000
-
-
-def due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Yields the first due tasks with their keys, until in a batch no task owes and few run.
-
-    Mostly one batch is read.
-    """
-    keys = itertools.islice(due, MOST_READ)
-    while some := list(itertools.islice(keys, BATCH)):
-        found = store.get_many(some)
-        there = [(key, found[key.id]) for key in some if key.id in found]
-        yield from there
-        running = sum(task.status is Status.RUNNING for _, task in there)
-        if 2 * running < BATCH and not any(owes(key, task) for key, task in there):
-            return
-
-
-def owes(key: QueueKey, task: Task) -> bool:
-    """Tell whether this task, read by this key, is in the queue only because it owes a follow-up."""
-    return task.owes is not None and task.queued == key.queued
 
 
 class PastCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,10 +98,10 @@ def _rev(queue: Queue, id: str, now: datetime) -> int | None:
 MOST_COUNTED = 1_000
 
 #: The most that DynamoDB counts in one answer.
-COUNTED_AT_ONCE = 10_000
+_COUNTED_AT_ONCE = 10_000
 
 #: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
-PARKED_TIMES = 20
+_PARKED_TIMES = 20
 
 #: The night ends at this hour, by the clocks of the time zone asked for.
 MORNING = 6
@@ -130,23 +109,154 @@ MORNING = 6
 _LOG = logging.getLogger("duebell.editor")
 
 
-class QueueCounts(msgspec.Struct, frozen=True, kw_only=True):
+class Waiting(NamedTuple):
+    """A task in the queue: when it is to start, its lane, and whether a run is at work on it."""
+
+    at: datetime
+    lane: int
+    is_under_way: bool
+
+
+class FirstTasks(NamedTuple):
+    """The first tasks of all lanes.
+
+    waiting   those that wait or run, and those that owe a follow-up and recur, at their next time
+    owing     those that owe a follow-up; of the first thousand that are due
+    running   how many run; of these
+    known_to  the time before which there are no others
+    lanes     the number of lanes
+    """
+
+    waiting: list[Waiting]
+    owing: list[Task]
+    running: int
+    known_to: datetime
+    lanes: int
+
+    def overdue(self, late: datetime) -> list[Waiting]:
+        """Those that should have started, which are due before `late`: the first one first."""
+        return sorted(one for one in self.waiting if one.at < late and not one.is_under_way)
+
+
+def first_tasks(
+    store: Store, record: ArmingRecord, by_lane: Sequence[Sequence[QueueKey]], now: datetime, *, page: int
+) -> FirstTasks:
+    """Read the tasks of these keys, a page of each lane, as far as is needed to tell what they do."""
+    due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
+    in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
+    looked_at = dict(_due_tasks(store, in_turns))
+    owing = {key: task for key, task in looked_at.items() if _owes(key, task)}
+    under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
+    waiting = [
+        Waiting(key.queued, key.lane, key in under_way)
+        for key in itertools.chain(*by_lane)
+        if key not in owing
+    ]
+    waiting += [
+        Waiting(task.owes.queued, key.lane, is_under_way=False)
+        for key, task in owing.items()
+        if task.owes and task.owes.queued
+    ]
+    return FirstTasks(
+        waiting=waiting,
+        owing=list(owing.values()),
+        running=sum(task.status is Status.RUNNING for task in looked_at.values()),
+        known_to=min((keys[-1].queued for keys in by_lane if len(keys) >= page), default=NEVER),
+        lanes=len(by_lane),
+    )
+
+
+def _due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
+    """Yields the first due tasks with their keys, until in a batch no task owes and few run.
+
+    Mostly one batch is read.
+    """
+    keys = itertools.islice(due, MOST_COUNTED)
+    while some := list(itertools.islice(keys, BATCH)):
+        found = store.get_many(some)
+        there = [(key, found[key.id]) for key in some if key.id in found]
+        yield from there
+        running = sum(task.status is Status.RUNNING for _, task in there)
+        if 2 * running < BATCH and not any(_owes(key, task) for key, task in there):
+            return
+
+
+def _owes(key: QueueKey, task: Task) -> bool:
+    """Tell whether this task, read by this key, is in the queue only because it owes a follow-up."""
+    return task.owes is not None and task.queued == key.queued
+
+
+class CountsByTime(NamedTuple):
+    """The numbers of all tasks in each bucket, of overdue ones, and of those that a pause has put back.
+
+    exact  the number of buckets, the first ones, that are exact; for the others the first lane was counted
+    """
+
+    counts: list[int]
+    overdue: list[int]
+    paused: list[int]
+    exact: int
+
+
+def count_by_time(
+    store: Store, first: FirstTasks, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
+) -> CountsByTime:
+    """Count tasks between these times. From the bucket on in which there are unknown ones, DynamoDB counts.
+
+    late    tasks that are due before are overdue, but for those under way
+    parked  the times to which tasks of paused actions are put back
+    """
+    counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
+
+    def place(at: datetime) -> int:
+        return bisect.bisect_right(borders, at) - 1
+
+    for one in first.waiting:
+        if borders[0] <= one.at < borders[-1]:
+            counts[place(one.at)] += 1
+            overdue[place(one.at)] += one.at < late and not one.is_under_way
+            paused[place(one.at)] += one.at in parked
+    exact = min(max(place(first.known_to), 0), len(counts))
+    for begin, end in _stretches(exact, len(counts)):
+        before = borders[end] - MILLISECOND
+        found = first.lanes * store.count(0, after=borders[begin], before=before, most=_COUNTED_AT_ONCE)
+        counts[begin:end] = _shared_out(found, borders[begin : end + 1])
+        overdue[begin:end] = [count if borders[begin] < late else 0 for count in counts[begin:end]]
+        paused[begin:end] = [0] * (end - begin)
+    for at in [at for at in parked if borders[exact] <= at < borders[-1]][:_PARKED_TIMES]:
+        paused[place(at)] += first.lanes * store.count(0, after=at, before=at, most=_COUNTED_AT_ONCE)
+    return CountsByTime(counts, overdue, paused, exact)
+
+
+def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Stretches of buckets, each four times as long as the one before: five of them for a hundred buckets."""
+    length = 1
+    while first < end:
+        yield first, min(first + length, end)
+        first, length = first + length, 4 * length
+
+
+def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
+    whole = borders[-1] - borders[0]
+    up_to = [round(count * ((border - borders[0]) / whole)) for border in borders]
+    return [after - before for before, after in itertools.pairwise(up_to)]
+
+
+class QueueCounts(NamedTuple):
     """The next due time, the numbers of tasks, each at most 1,000, and the tasks that owe a follow-up.
 
     next_due     the time of the first task that waits or runs, or recurs and goes on; NEVER if there is none
-    late         the times of overdue tasks, the first one first, with their lanes
+    late         the overdue tasks, the first one first
     due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
-    owing        the tasks that owe a follow-up; of the first thousand that are due
     """
 
     next_due: datetime
     queued: int
-    overdue: int
-    late: tuple[tuple[datetime, int], ...]
+    late: Sequence[Waiting]
     due_tonight: int
     is_exact: bool
     running: int
-    owing: tuple[Task, ...]
+    owing: Sequence[Task]
 
 
 def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
@@ -192,7 +302,6 @@ def read_queue(
 
     Raises AwsError, NotDeployed when none can be read.
     """
-    late_before = overdue_before(record, now)
     found = backend.parallel(lambda lane: _first_keys(backend.store, lane), range(len(record.lanes)))
     unread = {lane: error for lane, error in enumerate(found) if isinstance(error, DuebellError)}
     if len(unread) == len(found):
@@ -200,63 +309,19 @@ def read_queue(
     for lane, error in unread.items():
         _LOG.warning("lane %d cannot be read, so it counts as due: %s", lane, error)
     by_lane = [[] if isinstance(keys, DuebellError) else keys for keys in found]
-    due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
-    in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
-    looked_at = dict(due_tasks(backend.store, in_turns))
-    owing = {key: task for key, task in looked_at.items() if owes(key, task)}
-    under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
-    there = [key for key in itertools.chain(*by_lane) if key not in owing]
-    # A task that recurs and owes waits for its next time, as one in the queue once.
-    going_on = [(task.owes.queued, key.lane) for key, task in owing.items() if task.owes and task.owes.queued]
-    waiting = [(key.queued, key.lane) for key in there if key not in under_way]
-    dues = sorted(waiting + going_on)
-    late = [(at, lane) for at, lane in dues if at < late_before]
-    heads = [key.queued for key in there] + [at for at, _ in going_on] + [now] * len(unread)
-    # As in the timeline: where the first lane is long, it stands for all.
-    is_exact = not (_is_cut(by_lane[0]) and by_lane[0][-1].queued <= tonight)
-    counted = range(len(found) if is_exact else 1)
-    tonight_by_lane = [
-        _count_within(backend.store, lane, by_lane[lane], first=late_before, last=tonight, parked=parked)
-        for lane in counted
-    ]
-    only_owing = sum(late_before <= key.queued <= tonight and key.lane in counted for key in owing)
-    going_on_tonight = sum(late_before <= at <= tonight for at, _ in going_on)
-    factor = 1 if is_exact else len(found)
+    first = first_tasks(backend.store, record, by_lane, now, page=MOST_COUNTED)
+    late = overdue_before(record, now)
+    to_come = count_by_time(backend.store, first, [late, tonight + MILLISECOND], late, parked)
     return QueueCounts(
-        next_due=min(heads, default=NEVER),
-        queued=min(len(dues) + len(under_way), MOST_COUNTED),
-        overdue=min(len(late), MOST_COUNTED),
-        late=tuple(late),
-        due_tonight=(sum(tonight_by_lane) - only_owing) * factor + going_on_tonight,
-        is_exact=is_exact,
-        running=sum(task.status is Status.RUNNING for task in looked_at.values()),
-        owing=tuple(owing.values()),
+        next_due=min([one.at for one in first.waiting] + [now] * len(unread), default=NEVER),
+        queued=min(len(first.waiting), MOST_COUNTED),
+        late=first.overdue(late),
+        due_tonight=to_come.counts[0] - to_come.paused[0],
+        is_exact=to_come.exact == 1,
+        running=first.running,
+        owing=first.owing,
     )
 
 
 def _first_keys(store: Store, lane: int) -> list[QueueKey]:
     return list(itertools.islice(store.queued(lane, page_size=MOST_COUNTED), MOST_COUNTED))
-
-
-def _is_cut(keys: Sequence[QueueKey]) -> bool:
-    return len(keys) >= MOST_COUNTED
-
-
-def _count_within(
-    store: Store,
-    lane: int,
-    keys: Sequence[QueueKey],
-    *,
-    first: datetime,
-    last: datetime,
-    parked: Collection[datetime],
-) -> int:
-    """Count the tasks of a lane between two times, both included, but for those parked by a pause.
-
-    keys  the first of the lane; DynamoDB counts if they may not be all
-    """
-    if not _is_cut(keys) or keys[-1].queued > last:
-        return sum(first <= key.queued <= last and key.queued not in parked for key in keys)
-    times = [at for at in parked if first <= at <= last][:PARKED_TIMES]
-    within = store.count(lane, after=first, before=last, most=COUNTED_AT_ONCE)
-    return within - sum(store.count(lane, after=at, before=at, most=COUNTED_AT_ONCE) for at in times)

@@ -1,39 +1,28 @@
-"""Counts of what is to run, by minute, hour, day or month, without reading the whole queue.
+"""Counts of what is to run, by minute, hour or day, without reading the whole queue.
 
-In a short queue the keys of all lanes are read, and the counts are exact. In a long queue one lane is counted
+The first keys of all lanes are read, and counted exactly. What is behind them is counted in the first lane
 and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
-timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Overdue tasks cost one
-call more for each lane, to leave out tasks that only owe a follow-up. Paused actions cost one read and up to
-20 counts more.
+timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Paused actions cost one
+read and up to 20 counts more.
 """
 
-import bisect
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import msgspec
 
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.places import Past
-from duebell_shared.queue.task_queue import PAGE, Queue, evenly, first_keys, sample_lanes
+from duebell_shared.queue.task_queue import PAGE, Queue, evenly
+from duebell_shared.tasks.task import QueueKey
 
 from .filters import check_instant, check_limit
-from .queue_counts import (
-    COUNTED_AT_ONCE,
-    MOST_COUNTED,
-    PARKED_TIMES,
-    due_tasks,
-    is_under_way,
-    overdue_before,
-    owes,
-)
+from .queue_counts import count_by_time, first_tasks, overdue_before
 from .recurring import coming, recurring_keys
 
 MAX_BUCKETS = 100
@@ -43,12 +32,11 @@ _RECURRING = 300
 
 
 class Step(StrEnum):
-    """The length of a bucket; days and months are those of a time zone."""
+    """The length of a bucket; days are those of a time zone."""
 
     MINUTE = "minute"
     HOUR = "hour"
     DAY = "day"
-    MONTH = "month"
 
 
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,56 +58,30 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     is_estimate: bool = False
 
 
-class _Waiting(NamedTuple):
-    """The numbers of tasks of one lane in each bucket, overdue and paused ones, and keys read."""
-
-    counts: list[int]
-    overdue: list[int]
-    paused: list[int]
-    read: int
-    is_exact: bool
-
-
 def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: ZoneInfo) -> tuple[Bucket, ...]:
     """Do what `Editor.timeline` does."""
-    borders, now = edges(start, step, count, zone), queue.clock()
-    record = queue.record()
-    lanes, late = record.counts[0], overdue_before(record, now)
+    borders, now, record = edges(start, step, count, zone), queue.clock(), queue.record()
     limits = queue.store.read(Limits) if record.limits else None
     parked = limits.parked(now) if limits else ()
 
-    def waiting_in(borders: Sequence[datetime]) -> Callable[[int], _Waiting]:
-        return lambda lane: _waiting(queue, record, lane, borders, late=late, parked=parked, now=now)
+    def keys_of(lane: int) -> list[QueueKey]:
+        before = borders[-1] - MILLISECOND
+        keys = queue.store.queued(lane, after=borders[0], before=before, page_size=PAGE)
+        return list(itertools.islice(keys, PAGE))
 
-    counted, factor = sample_lanes(
-        queue,
-        lanes,
-        waiting_in(borders),
-        size=lambda lane: lane.read,
-    )
-    more, is_all = _occurrences(queue, lanes, borders, now)
-    late_lanes = counted
-    if factor > 1 and sum(counted[0].overdue) <= MOST_COUNTED:  # few: counted as exactly as by the status
-        until = [border for border in borders if border < late]
-        until += [late] if len(until) < len(borders) else []
-        others = queue.parallel.all(waiting_in(until), range(1, lanes if until[1:] else 1))
-        late_lanes = [*counted, *others]
-    exact = len(late_lanes) == lanes
-    late_by_lane = itertools.zip_longest(*(lane.overdue for lane in late_lanes), fillvalue=0)
-    overdue = [sum(column) * (1 if exact else factor) for column in late_by_lane]
-    due = [[a - b for a, b in zip(lane.counts, lane.overdue, strict=True)] for lane in counted]
-    waiting = [factor * sum(column) + n for column, n in zip(zip(*due, strict=True), overdue, strict=True)]
-    paused = [factor * sum(column) for column in zip(*(lane.paused for lane in counted), strict=True)]
-    is_exact = is_all and factor == 1 and all(lane.is_exact for lane in counted)
+    by_lane = queue.parallel.all(keys_of, range(record.counts[0]))
+    first = first_tasks(queue.store, record, by_lane, now, page=PAGE)
+    waiting = count_by_time(queue.store, first, borders, overdue_before(record, now), parked)
+    more, is_all = _occurrences(queue, len(by_lane), borders, now)
     return tuple(
         Bucket(
             start=borders[n],
             end=borders[n + 1],
-            count=waiting[n] + more[n],
+            count=waiting.counts[n] + more[n],
             occurrences=more[n],
-            overdue=overdue[n],
-            paused=paused[n],
-            is_estimate=not is_exact,
+            overdue=waiting.overdue[n],
+            paused=waiting.paused[n],
+            is_estimate=n >= waiting.exact or not is_all,
         )
         for n in range(count)
     )
@@ -151,69 +113,6 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
                 datetime(start.year, start.month, start.day, tzinfo=zone) + timedelta(days=n)
                 for n in range(count + 1)
             ]
-        case Step.MONTH:
-            months = range(start.year * 12 + start.month - 1, start.year * 12 + start.month + count)
-            return [datetime(month // 12, month % 12 + 1, 1, tzinfo=zone) for month in months]
-
-
-def _waiting(
-    queue: Queue,
-    record: ArmingRecord,
-    lane: int,
-    borders: Sequence[datetime],
-    *,
-    late: datetime,
-    parked: Collection[datetime],
-    now: datetime,
-) -> _Waiting:
-    """Count a lane's tasks by their keys; behind the last key that is read, DynamoDB counts.
-
-    Tasks that were due before `late` and are not under way are overdue, and tasks at times of `parked` are
-    paused. A task that has ended and owes a follow-up counts only if it recurs, at its next time.
-    """
-    store = queue.store
-    keys = store.queued(lane, after=borders[0], before=borders[-1] - MILLISECOND, page_size=PAGE)
-    read, is_cut = first_keys(keys)
-    first_late = itertools.takewhile(lambda key: key.queued < late, read)
-    looked_at = dict(due_tasks(store, first_late))
-    owing = {key: task.owes for key, task in looked_at.items() if owes(key, task)}
-    under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
-    dues = [(key.queued, key in under_way) for key in read if key not in owing]
-    dues += [(owed.queued, False) for owed in owing.values() if owed and owed.queued]
-    counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
-    for due, has_started in dues:
-        if borders[0] <= due < borders[-1]:
-            place = bisect.bisect_right(borders, due) - 1
-            counts[place] += 1
-            overdue[place] += due < late and not has_started
-            paused[place] += due in parked
-    if is_cut:
-        last = read[-1].queued
-        for at in [at for at in parked if last < at < borders[-1]][:PARKED_TIMES]:
-            paused[bisect.bisect_right(borders, at) - 1] += store.count(
-                lane, after=at, before=at, most=COUNTED_AT_ONCE
-            )
-        first = bisect.bisect_right(borders, last) - 1
-        for begin, end in _stretches(first, len(counts)):
-            bounds = {"after": borders[begin], "before": borders[end] - MILLISECOND}
-            found = store.count(lane, **bounds, most=COUNTED_AT_ONCE)
-            counts[begin:end] = _shared_out(found, borders[begin : end + 1])
-            overdue[begin:end] = [n if borders[begin] < late else 0 for n in counts[begin:end]]
-    return _Waiting(counts, overdue, paused, len(read), not is_cut)
-
-
-def _stretches(first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Stretches of buckets, each twice as long as the one before: eight of them for a hundred buckets."""
-    length = 1
-    while first < end:
-        yield first, min(first + length, end)
-        first, length = first + length, 2 * length
-
-
-def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
-    whole = borders[-1] - borders[0]
-    up_to = [round(count * ((border - borders[0]) / whole)) for border in borders]
-    return [after - before for before, after in itertools.pairwise(up_to)]
 
 
 def _occurrences(

@@ -122,7 +122,7 @@ def _with_queue(
         queued=queue.queued,
         owing=len(queue.owing),
         running=queue.running,
-        overdue=queue.overdue,
+        overdue=min(len(queue.late), MOST_COUNTED),
         due_tonight=queue.due_tonight,
         due_tonight_is_estimate=not queue.is_exact,
     ).with_problems(
@@ -216,7 +216,7 @@ def _with_worker(
 ) -> SchedulerStatus:
     """The status with the limited actions, the worker's error, and if thorough, its unknown actions."""
     record = backend.store.read(WorkerRecord)
-    if thorough and record and record.known and record.is_all:
+    if thorough and record and record.known:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
     limits_now = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
     limited = tuple(one for one in limits_now if one.paused or one.waiting)
@@ -346,9 +346,9 @@ def _rule_problems(
 
 def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> Iterator[Problem]:
     """Problems of the queue as a whole: overdue tasks, and leases."""
-    if queue.overdue:
-        first, _ = queue.late[0]
-        is_left = any(record.lanes[lane].is_free(now) for _, lane in queue.late)
+    if queue.late:
+        first = queue.late[0].at
+        is_left = any(record.lanes[one.lane].is_free(now) for one in queue.late)
         at_work = "no run is at work on them" if is_left else "the run at work has not come to them yet"
         yield Problem(
             kind=ProblemKind.OVERDUE,

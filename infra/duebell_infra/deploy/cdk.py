@@ -1,6 +1,5 @@
 """The scheduler as a construct for the AWS CDK: the template of `duebell deploy`, in a stack of yours."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +16,10 @@ from constructs import Construct
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import InvalidDeployment
-from duebell_shared.deliveries.delivery import Delivery, deliveries_in
-from duebell_shared.deliveries.kinds import KINDS, NEEDED
+from duebell_shared.deliveries.delivery import deliveries_in
 from duebell_shared.quoting import quoted
 
-from .deliveries import CONDITIONS, DELIVERIES, LISTS
+from .deliveries import DELIVERIES, LISTS, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
     INTAKE_VISIBILITY,
@@ -34,61 +32,18 @@ from .parameters import (
 )
 from .stack import template_file, template_text
 
-_HERE = "eu-central-1:123456789012"
 
-#: An example ARN for each attribute that holds a construct's ARN. The attribute tells the constructs apart.
-#: Checks use the example, because the CDK does not know the real ARN before CloudFormation makes it.
-_KINDS = {
-    **{kind.made: f"arn:aws:{kind.service}:{_HERE}:{kind.example}" for kind in KINDS.values()},
-    **{one.made: f"arn:aws:{one.service}:{_HERE}:{one.beginning}made" for one in NEEDED},
-}
-
-
-class CdkDeliveries:
-    """The deliveries that are given to the construct. Raises InvalidDeployment and InvalidSettings.
-
-    fields  the fields of each by its name, with ARNs that may be tokens
-    """
-
-    def __init__(self, given: Mapping[str, object]) -> None:
-        self.fields: dict[str, dict[str, Any]] = {}
-        self._arns: dict[str, list[str]] = {}
-        for name, one in given.items():
-            fields: dict[str, Any] = dict(one) if isinstance(one, Mapping) else {"to": one}
-            checked = dict(fields)
-            made: dict[str, str] = {}
-            for field in {"to", "secret"} & fields.keys():
-                fields[field], checked[field] = _arn_of(name, field, fields[field])
-                if Token.is_unresolved(fields[field]):
-                    made[checked[field]] = fields[field]
-            [delivery] = deliveries_in(json.dumps({name: checked}, default=str), where="deliveries").values()
-            for needed in delivery.permissions:
-                arn = made.get(needed.given, needed.arn)
-                self._arns.setdefault(LISTS[needed.action], []).append(arn)
-            self.fields[name] = fields
-
-    def lists(self, in_code: Iterable[Delivery] | None) -> dict[str, list[str]]:
-        """The template's parameters with ARNs: of these deliveries, and of those that the code declares."""
-        arns = {parameter: list(several) for parameter, several in self._arns.items()}
-        for one in in_code or ():
-            for needed in one.permissions:
-                arns.setdefault(LISTS[needed.action], []).append(needed.arn)
-        return {parameter: list(dict.fromkeys(several)) for parameter, several in arns.items()}
-
-
-def _arn_of(name: str, field: str, given: Any) -> tuple[str, str]:
-    """The ARN of what is given, and one of its kind to check."""
-    for attribute, example in _KINDS.items():
-        if arn := getattr(given, attribute, None):
-            suffix = ".fifo" if getattr(given, "fifo", False) else ""
-            return arn, example + suffix if Token.is_unresolved(arn) else arn
-    if isinstance(given, str) and Token.is_unresolved(given):
-        raise InvalidDeployment(
-            "deliveries",
-            f"{quoted(name)}: the ARN as `{field}` is known to CloudFormation only: give the construct "
-            f"itself, such as the queue",
-        )
-    return given, given
+def _checked(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The fields of each delivery by its name. Raises InvalidDeployment if one has a token of the CDK."""
+    deliveries = {name: one if isinstance(one, Mapping) else {"to": one} for name, one in given.items()}
+    for name, fields in deliveries.items():
+        if any(map(Token.is_unresolved, fields.values())):
+            raise InvalidDeployment(
+                "deliveries",
+                f"{quoted(name)}: only CloudFormation knows an ARN in it, and the permissions need it now. "
+                f"Name the resource, give the stack an env, and write the ARN with its region and account",
+            )
+    return deliveries
 
 
 #: The template's conditions that something is given, each with its parameter. CloudFormation lets no value
@@ -101,7 +56,6 @@ GIVEN = {
     "IsInVpc": "SubnetIds",
     "TellsMail": "AlarmMail",
     "TellsTopic": "AlarmTopicArn",
-    **CONDITIONS,
 }
 
 #: The parameters that the construct sets itself.
@@ -125,7 +79,7 @@ class Scheduler(Construct):
         id: str,
         *,
         actions: str | None = None,
-        deliveries: Mapping[str, object] | None = None,
+        deliveries: Mapping[str, str | Mapping[str, Any]] | None = None,
         intake: bool = False,
         name: str = "duebell",
         folder: Path | None = None,
@@ -138,9 +92,8 @@ class Scheduler(Construct):
         """Build the bundle, and declare the scheduler with it.
 
         actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
-        deliveries    actions that are deliveries, by name: a queue, topic, event bus, function or state
-                      machine of the CDK, an ARN or an https URL; or a mapping with it as `to`, and the other
-                      fields of `worker.deliver`
+        deliveries    actions that are deliveries, by name: an ARN or an https URL; or a mapping with it as
+                      `to`, and the other fields of `worker.deliver`
         intake        True: with an intake queue, whose messages add and change tasks
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
@@ -157,7 +110,7 @@ class Scheduler(Construct):
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (IN_TEMPLATE - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
-        delivered = CdkDeliveries(deliveries or {})
+        delivered = as_parameter(_checked(deliveries or {}))
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
         built = build(
             actions,
@@ -171,13 +124,14 @@ class Scheduler(Construct):
             file = Path(made, "worker.zip")
             file.write_bytes(built.data)
             bundle = Asset(self, "Bundle", path=str(file))
+        lists = permitted([*deliveries_in(delivered).values(), *(built.deliveries or ())], before={})
         ours = {
             "Name": name,
             "Worker": actions or "",
-            DELIVERIES: Stack.of(self).to_json_string(delivered.fields),
+            DELIVERIES: delivered,
             "Intake": "yes" if intake else "no",
             **intake_visibility(given),
-            **delivered.lists(built.deliveries),
+            **{parameter: arns.split(",") for parameter, arns in lists.items() if arns},
             "CodeBucket": bundle.s3_bucket_name,
             "CodeKey": bundle.s3_object_key,
             "Runtime": target.runtime,

@@ -55,7 +55,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body     the task's payload as it was given, or the envelope: JSON
     key      the same for each attempt at one occurrence, and for nothing else: receivers know a repeated
              message by it. Letters, digits, `-` and `_`; 80 of them at most
-    group    the message group for queues and topics; None if it is neither given nor needed
+    group    the message group for FIFO queues and topics; None for others
     detail_type  the detail-type of an event, for buses
     traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
@@ -81,17 +81,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             "duebell-attempt": str(self.attempt),
             **({"traceparent": self.traceparent} if self.traceparent else {}),
         }
-
-    @property
-    def trace_header(self) -> str | None:
-        """The trace context in the words of X-Ray, which EventBridge takes.
-
-        https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
-        """
-        if self.traceparent is None:
-            return None
-        _, trace, span, flags = self.traceparent.split("-")
-        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
 
     @property
     def size(self) -> int:
@@ -147,10 +136,9 @@ class Kind(ABC):
     example      such a last part
     sends, looks the IAM actions that sending to it and looking at it need
     parameter    the template's parameter with the ARNs of this kind
-    made         the attribute with the ARN, by which the constructs of the AWS CDK are told apart
     most_at_once the number of messages that one call takes at most
     is_run       whether it is run as RunTask says
-    has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
+    has_groups   whether ARNs that end in `.fifo` are of a FIFO one, whose messages have groups
     """
 
     word: ClassVar[str]
@@ -161,7 +149,6 @@ class Kind(ABC):
     sends: ClassVar[str] = ""
     looks: ClassVar[str] = ""
     parameter: ClassVar[str] = ""
-    made: ClassVar[str] = ""
     most_at_once: ClassVar[int] = 1
     has_groups: ClassVar[bool] = False
     is_run: ClassVar[bool] = False
@@ -178,14 +165,14 @@ class Kind(ABC):
         """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
 
     @abstractmethod
-    def fault(self, client: Any, target: Target) -> str:
-        """The fault of the target, in words; empty if it has none. Raises the SDK's errors."""
+    def look(self, client: Any, target: Target) -> None:
+        """Read whether the target is there. Raises the SDK's errors."""
 
 
 class _Queue(Kind):
     """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html."""
 
-    word, service, client, made = "queue", "sqs", "sqs", "queue_arn"
+    word, service, client = "queue", "sqs", "sqs"
     pattern, example = r"([\w-]{1,80}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sqs:SendMessage", "sqs:GetQueueAttributes", "DeliveryQueues"
     most_at_once, has_groups = MOST_ENTRIES, True
@@ -195,9 +182,8 @@ class _Queue(Kind):
         answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
-        return ""
 
     def _url(self, client: Any, target: Target) -> str:
         """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
@@ -207,7 +193,7 @@ class _Queue(Kind):
 class _Topic(Kind):
     """https://docs.aws.amazon.com/sns/latest/api/API_PublishBatch.html."""
 
-    word, service, client, made = "topic", "sns", "sns", "topic_arn"
+    word, service, client = "topic", "sns", "sns"
     pattern, example = r"([\w-]{1,256}(?:\.fifo)?)", "orders"
     sends, looks, parameter = "sns:Publish", "sns:GetTopicAttributes", "DeliveryTopics"
     most_at_once, has_groups = MOST_ENTRIES, True
@@ -217,15 +203,14 @@ class _Topic(Kind):
         answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         client.get_topic_attributes(TopicArn=target.to)
-        return ""
 
 
 class _Bus(Kind):
     """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEvents.html."""
 
-    word, service, client, made = "bus", "events", "events", "event_bus_arn"
+    word, service, client = "bus", "events", "events"
     pattern, example = r"event-bus/([\w./-]{1,256})", "event-bus/default"
     sends, looks, parameter = "events:PutEvents", "events:DescribeEventBus", "DeliveryBuses"
     most_at_once = MOST_ENTRIES
@@ -237,7 +222,6 @@ class _Bus(Kind):
                 "Source": "duebell",
                 "DetailType": one.detail_type,
                 "Detail": one.body,
-                **({"TraceHeader": one.trace_header} if one.trace_header else {}),
             }
             for one in messages
         ]
@@ -247,10 +231,9 @@ class _Bus(Kind):
         ]
         return [*answers, *[Answer("NoAnswer", "")] * (len(messages) - len(answers))]
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
         client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
-        return ""
 
 
 class _Function(Kind):
@@ -259,7 +242,7 @@ class _Function(Kind):
     https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html
     """
 
-    word, service, client, made = "function", "lambda", "lambda", "function_arn"
+    word, service, client = "function", "lambda", "lambda"
     pattern, example = r"function:([\w-]{1,140})(?::[\w$-]{1,128})?", "function:remind"
     sends, looks, parameter = "lambda:InvokeFunction", "lambda:GetFunctionConfiguration", "DeliveryFunctions"
 
@@ -268,11 +251,8 @@ class _Function(Kind):
         client.invoke(FunctionName=target.to, InvocationType="Event", Payload=message.body.encode())
         return [None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        # An inactive function wakes when it is invoked.
-        # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
-        state = client.get_function_configuration(FunctionName=target.to).get("State")
-        return "its state is Failed" if state == "Failed" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.get_function_configuration(FunctionName=target.to)
 
 
 class _StateMachine(Kind):
@@ -282,7 +262,7 @@ class _StateMachine(Kind):
     https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
     """
 
-    word, service, client, made = "state machine", "states", "stepfunctions", "state_machine_arn"
+    word, service, client = "state machine", "states", "stepfunctions"
     pattern, example = r"stateMachine:([\w.-]{1,80})(?::[\w.-]{1,80})?", "stateMachine:reminding"
     sends, looks, parameter = "states:StartExecution", "states:DescribeStateMachine", "DeliveryStateMachines"
 
@@ -296,17 +276,11 @@ class _StateMachine(Kind):
     def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
         [message] = messages
         with suppress(client.exceptions.ExecutionAlreadyExists):
-            client.start_execution(
-                stateMachineArn=target.to,
-                name=message.key,
-                input=message.body,
-                **({"traceHeader": message.trace_header} if message.trace_header else {}),
-            )
+            client.start_execution(stateMachineArn=target.to, name=message.key, input=message.body)
         return [None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        status = client.describe_state_machine(stateMachineArn=target.to).get("status")
-        return "it is being deleted" if status == "DELETING" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.describe_state_machine(stateMachineArn=target.to)
 
 
 class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -330,15 +304,11 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
     overrides: Mapping[str, Any] = {}
 
     def __post_init__(self) -> None:
-        if not self.cluster or not self.container:
-            raise InvalidSettings("run", "needs a cluster and a container")
         if len(self.roles) > _MOST_ROLES or not all(map(_ROLE.fullmatch, self.roles)):
             like = "arn:aws:iam::123456789012:role/name"
             raise InvalidSettings(
                 "run", f"roles must be at most two ARNs like {like}, not {quoted(self.roles)}"
             )
-        if self.launch_type == "FARGATE" and not self.subnets:
-            raise InvalidSettings("run", "needs subnets: a task on Fargate has a network of its own")
 
 
 class _EcsTask(Kind):
@@ -348,7 +318,7 @@ class _EcsTask(Kind):
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html
     """
 
-    word, service, client, made = "task definition", "ecs", "ecs", "task_definition_arn"
+    word, service, client = "task definition", "ecs", "ecs"
     pattern, example = r"task-definition/([\w-]{1,255})(?::\d{1,10})?", "task-definition/report:3"
     sends, looks, parameter = "ecs:RunTask", "ecs:DescribeTaskDefinition", "DeliveryTaskDefinitions"
     is_run = True
@@ -387,12 +357,8 @@ class _EcsTask(Kind):
             return [None]
         return [Answer(failures[0].get("reason", ""), failures[0].get("detail", "")) if failures else None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        try:
-            told = client.describe_task_definition(taskDefinition=_family(target))["taskDefinition"]
-        except client.exceptions.ClientException:
-            return f"there is no such {self}"
-        return "it is inactive" if told.get("status") == "INACTIVE" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.describe_task_definition(taskDefinition=_family(target))
 
 
 def _family(target: Target) -> str:
@@ -405,11 +371,11 @@ class _Https(Kind):
 
     word = "https"
 
-    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         raise NotImplementedError
 
-    def fault(self, client: Any, target: Target) -> str:
-        return ""
+    def look(self, client: Any, target: Target) -> None:
+        raise NotImplementedError
 
 
 class Needed(NamedTuple):
@@ -420,7 +386,6 @@ class Needed(NamedTuple):
     action     the IAM action that the worker's role needs on it
     parameter  the template's parameter with the ARNs
     condition  the template's condition that there are some
-    made       the attribute with the ARN, as of Kind
     means      its description in the template
     """
 
@@ -429,16 +394,14 @@ class Needed(NamedTuple):
     action: str
     parameter: str
     condition: str
-    made: str
     means: str
 
 
 class Permission(NamedTuple):
-    """An IAM action that a delivery needs, the ARN in the policy, and the ARN as it is given."""
+    """An IAM action that a delivery needs, and the ARN in the policy."""
 
     action: str
     arn: str
-    given: str
 
 
 BUS, HTTPS = _Bus(), _Https()
@@ -450,11 +413,11 @@ KINDS = {kind.service: kind for kind in (_Queue(), _Topic(), BUS, _Function(), _
 SECRETS = {
     "secretsmanager": Needed(
         "secretsmanager", "secret:", "secretsmanager:GetSecretValue", "DeliverySecrets", "ReadsSecrets",
-        "secret_arn", "the secrets in Secrets Manager that sign deliveries by HTTPS",
+        "the secrets in Secrets Manager that sign deliveries by HTTPS",
     ),
     "ssm": Needed(
         "ssm", "parameter/", "ssm:GetParameter", "DeliveryParameters", "ReadsParameters",
-        "parameter_arn", "the SSM parameters that sign deliveries by HTTPS",
+        "the SSM parameters that sign deliveries by HTTPS",
     ),
 }  # fmt: skip
 
@@ -463,7 +426,7 @@ NEEDED = (
     *SECRETS.values(),
     Needed(
         "iam", "role/", "iam:PassRole", "DeliveryRoles", "PassesRoles",
-        "role_arn", "the roles of task definitions that deliveries run",
+        "the roles of task definitions that deliveries run",
     ),
 )  # fmt: skip
 

@@ -4,7 +4,7 @@ An add settles an id that is taken, and sets the rule for the tasks that were ju
 """
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeVar
@@ -34,12 +34,6 @@ from duebell_shared.tasks.fields import IfExists, checked
 from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
-
-#: A lane in which fewer keys than this are in sight is short: then all lanes are read.
-_FEW = 1_000
-
-#: Keys that are read of one lane at most.
-_MOST = 12_800
 
 #: Keys in one answer of DynamoDB: many are read, so the first answer is as large as any.
 PAGE = LARGEST_PAGE
@@ -174,25 +168,6 @@ def _places(id: str, counts: Sequence[int]) -> list[int]:
 def has_expired(task: Task, now: datetime) -> bool:
     """Tell whether the task is history that DynamoDB has yet to delete."""
     return task.expires_at is not None and task.expires_at <= now
-
-
-def sample_lanes(
-    queue: Queue, lanes: int, read: Callable[[int], _T], *, size: Callable[[_T], int]
-) -> tuple[list[_T], int]:
-    """Read the first lane, and the others if it is short; and how many lanes each of them stands for.
-
-    size  the number of keys in what was read
-    """
-    first = read(0)
-    if size(first) >= _FEW:
-        return [first], lanes
-    return [first, *queue.parallel.all(read, range(1, lanes))], 1
-
-
-def first_keys(keys: Iterable[_T]) -> tuple[list[_T], bool]:
-    """As many keys of a lane as are read at most; and whether that may not be all."""
-    read = list(itertools.islice(keys, _MOST))
-    return read, len(read) == _MOST
 
 
 def evenly(several: Sequence[_T], most: int) -> list[_T]:

@@ -8,7 +8,7 @@ import { clock, full, lateness, near, nearby } from "./time.js";
 // From the bottom of a bar to its top.
 export const KINDS = ["failed", "late", "done", "skipped", "waiting", "paused"];
 
-const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_median_ms: null, lateness_max_ms: null };
+const NOTHING = { done: 0, failed: 0, skipped: 0, lateness_max_ms: null };
 
 export const total = (bucket) => KINDS.reduce((sum, kind) => sum + bucket[kind], 0);
 export const ended = ({ done, failed, skipped }) => done + failed + skipped;
@@ -40,7 +40,6 @@ function sum(buckets) {
     ...Object.fromEntries([...KINDS, "occurrences"].map((name) => [name, add(name)])),
     start: buckets[0].start,
     end: buckets.at(-1).end,
-    lateness_median_ms: null,
     lateness_max_ms: latest < 0 ? null : latest,
     isEstimate: buckets.some((bucket) => bucket.isEstimate),
   };
@@ -60,7 +59,6 @@ const NAMES = {
 const MINUTE = 60000;
 
 const dayOfWeek = new Intl.DateTimeFormat(undefined, { weekday: "short", day: "numeric", month: "short" });
-const monthOfYear = new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric" });
 
 // 5 done, 1 failed, 24 to run: what there is of it.
 function counts(bucket) {
@@ -71,15 +69,10 @@ function counts(bucket) {
     .join(", ");
 }
 
-function late({ lateness_median_ms: half, lateness_max_ms: most }) {
-  if (most === null) return "";
-  if (half === null || half === most) return `, started ${lateness(most)} late at most`;
-  return `, half of them started within ${lateness(half)} of their time, all within ${lateness(most)}`;
-}
+const late = ({ lateness_max_ms: most }) => (most === null ? "" : `, started ${lateness(most)} late at most`);
 
 function when(bucket, step) {
   const [from, to] = [new Date(bucket.start), new Date(bucket.end)];
-  if (step === "month") return monthOfYear.format(from);
   if (step === "day") {
     const last = new Date(to - 1);
     return dayOfWeek.format(from) === dayOfWeek.format(last) ? dayOfWeek.format(from) : `${dayOfWeek.format(from)} to ${dayOfWeek.format(last)}`;
@@ -113,8 +106,6 @@ export function pickedWords(bucket, isHistory) {
 
 
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const month = new Intl.DateTimeFormat(undefined, { month: "short" });
-const year = new Intl.DateTimeFormat(undefined, { year: "numeric" });
 
 const isMidnight = (date) => !date.getHours() && !date.getMinutes();
 const time = (date) => (isMidnight(date) ? day.format(date) : clock(date));
@@ -125,7 +116,6 @@ const TICKS = {
   minute: [time, (date) => date.getMinutes(), [5, 10, 15, 30]],
   hour: [time, (date) => date.getHours(), [2, 3, 4, 6, 12, 24]],
   day: [(date) => day.format(date), dayNumber, [1, 2, 5, 7, 10, 14]],
-  month: [(date) => (date.getMonth() ? month : year).format(date), (date) => date.getMonth(), [1, 2, 3, 6, 12]],
 };
 const LABEL_PX = 60;
 
@@ -213,4 +203,4 @@ export function drawBars(chart, buckets, options) {
   chart.onkeydown = moveFocus;
 }
 
-const STEP = { minute: 60000, hour: 3600000, day: 86400000, month: 31 * 86400000 };
+const STEP = { minute: 60000, hour: 3600000, day: 86400000 };

@@ -14,9 +14,8 @@ const ZOOMS = {
   hour: { step: "minute", count: 30, group: 2, words: "half an hour back and ahead" },
   day: { step: "hour", count: 24, group: 2, words: "24 hours back and ahead" },
   month: { step: "day", count: 30, group: 2, words: "30 days back and ahead" },
-  year: { step: "month", count: 12, group: 1, words: "12 months back and ahead" },
 };
-const FINER = { year: "month", month: "day", day: "hour" };
+const FINER = { month: "day", day: "hour" };
 
 const MINUTE = 60000;
 const HOUR = 60 * MINUTE;
@@ -28,12 +27,9 @@ const groupOf = ({ zoom }) => ZOOMS[zoom].group;
 const wordsOf = (zoom) => ZOOMS[zoom].words;
 
 const startOfDay = (date, days = 0) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days);
-const startOfMonth = (date, months = 0) => new Date(date.getFullYear(), date.getMonth() + months, 1);
 
-// The number of steps: where one month or day was zoomed into, as many as that one has.
+// The number of steps: where one day or hour was zoomed into, as many as that one has.
 function countOf({ zoom, start, isWhole }) {
-  if (isWhole && zoom === "month")
-    return Math.round((startOfMonth(start, 1) - startOfMonth(start)) / DAY);
   if (isWhole && zoom === "day") return Math.round((startOfDay(start, 1) - startOfDay(start)) / HOUR);
   if (isWhole && zoom === "hour") return 60;
   return 2 * ZOOMS[zoom].count;
@@ -44,8 +40,7 @@ function stepped(date, step, count) {
   const moved = new Date(date);
   if (step === "minute") moved.setMinutes(moved.getMinutes() + count);
   else if (step === "hour") moved.setHours(moved.getHours() + count);
-  else if (step === "day") moved.setDate(moved.getDate() + count);
-  else moved.setMonth(moved.getMonth() + count, 1);
+  else moved.setDate(moved.getDate() + count);
   return moved;
 }
 
@@ -63,7 +58,6 @@ function evenStart(view, now) {
 // The start of what comes before or behind what is in view.
 function shifted(view, times, now) {
   const from = startOf(view, now);
-  if (view.isWhole && view.zoom === "month") return startOfMonth(from, times);
   if (view.isWhole && view.zoom === "day") return startOfDay(from, times);
   return stepped(from, stepOf(view), times * countOf(view));
 }

@@ -6,7 +6,6 @@ variable "deliveries" {
     form         = optional(string)
     attempts     = optional(number)
     backoff      = optional(map(number))
-    group        = optional(string)
     secret       = optional(string)
     detail_type  = optional(string)
     at_most      = optional(number)

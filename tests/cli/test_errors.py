@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
+from duebell_editor.cli.output import Output
 from duebell_editor.cli.program import GROUPS, app, run
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
@@ -120,7 +121,7 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
     assert any(command in one.split() for one in examples)
     for call in itertools.chain(*(one.split(" | duebell ") for one in examples)):
         words = shlex.split(re.split(" [>|] ", call)[0])
-        root = PROGRAM.make_context("duebell", words, obj=Context())
+        root = PROGRAM.make_context("duebell", words, obj=Output())
         name, *arguments = list(root._protected_args) + list(root.args)
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 
@@ -184,7 +185,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["cancel", "a", "--dry-run"], "--dry-run needs a filter"),
         (["limit", "mail"], "give --at-most, --per-second, --closed or --as-declared"),
         (["limit", "mail", "--as-declared", "--at-most", "1"], "cannot be combined with other limits"),
-        (["limit", "mail", "--at-most", "-1"], "0 pauses"),
+        (["limit", "mail", "--at-most", "-1"], "whole number, 0 to 10,000"),
         (["limit", "mail", "--closed", "mon-sun"], "never opens"),
         (["simulate", "--until", "soon"], "soon is not an ISO-8601 date and time"),
         (["simulate", "--until", "1h", "--limit", "mail"], "--limit 'mail' has no ="),

@@ -297,8 +297,6 @@ def test_an_ecs_task_for_which_there_is_no_room_is_tried_again(
     [
         (None, "run: is missing: give cluster and container"),
         ({"cluster": "main"}, "run: .*missing required field `container`"),
-        ({**RUN, "cluster": ""}, "run: needs a cluster and a container"),
-        ({**RUN, "subnets": []}, "run: needs subnets"),
         ({**RUN, "roles": [*ROLES, ROLES[0]]}, "run: roles must be at most two ARNs"),
         ({**RUN, "roles": ["report"]}, "run: roles must be at most two ARNs"),
         ({**RUN, "zone": "a"}, "run: .*unknown field `zone`"),

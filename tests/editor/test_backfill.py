@@ -61,7 +61,7 @@ def test_they_are_spaced_and_a_dry_run_adds_nothing(scheduler: Scheduler) -> Non
         ({"end": NOON + timedelta(minutes=1)}, InvalidQuery, "end: .* is after now"),
         ({"start": LAST, "end": FIRST}, InvalidQuery, "end: .* is before the start"),
         ({"start": FIRST.replace(tzinfo=None)}, InvalidQuery, "start: must be a datetime with a time zone"),
-        ({"per_second": 0}, InvalidTask, "per_second: must be 0.0001 to 1,000"),
+        ({"per_second": 0}, InvalidTask, "per_second: must be a number, 0.0001 to 1,000"),
         ({"id": "once"}, InvalidQuery, "id: 'once' runs once"),
         ({"id": "none"}, TaskNotFound, "none"),
         ({"id": "minutely", "start": NOON - timedelta(days=7)}, InvalidQuery, "at most 10,000 occurrences"),

@@ -20,10 +20,14 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     (
         {"due": NAIVE},
         "due",
-        "2026-12-31 00:00:00 has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
+        "must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC, not datetime",
     ),
     ({"due": None}, "due", "is missing: give a time or a length of time from now"),
-    ({"due": "2026-12-31"}, "due", "must be a datetime or a timedelta, not str"),
+    (
+        {"due": "2026-12-31"},
+        "due",
+        "must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC, not",
+    ),
     (
         {"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)},
         "due",
@@ -31,7 +35,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ),
     ({"due": datetime.max.replace(tzinfo=timezone(-HOUR))}, "due", "is beyond the ends of the calendar"),
     ({"due": datetime.min.replace(tzinfo=timezone(HOUR))}, "due", "is beyond the ends of the calendar"),
-    ({"due": timedelta.max}, "due", "is too far away: the year must be 1 to 2199"),
+    ({"due": timedelta.max}, "due", "is beyond the ends of the calendar"),
     ({"payload": math.nan}, "payload", "payload is nan, which JSON cannot hold: leave it out or use None"),
     ({"payload": {"a": [{"b": math.nan}]}}, "payload", "payload['a'][0]['b'] is nan, which JSON cannot hold"),
     ({"payload": {1: "a"}}, "payload", "payload has the key 1, and JSON has text keys only: use '1'"),

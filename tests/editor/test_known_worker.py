@@ -182,7 +182,7 @@ def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> N
     with pytest.warns(UnknownAction, match=r"^on_failed: the worker has no action 'tock'"):
         editor.add("tick", due=HOUR, id="a", on_failed="tock")
     with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
-        strict.update("a", then={"action": "tock"})
+        strict.update("a", then=Then("tock"))
 
 
 @pytest.mark.usefixtures("worker")

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, Lateness, Retry, Snooze, Status, WaitCause, Why, Worker
+from duebell import Editor, Lateness, Retry, Snooze, Status, Then, WaitCause, Why, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.bell.arming import ArmingRecord, LastRun, RestingLane
 from duebell_shared.tasks.follow_up import Cause, Owed
@@ -230,7 +230,7 @@ def test_the_clock_of_this_machine_is_wrong(editor: Editor, scheduler: Scheduler
 
 
 def test_its_follow_up_is_being_added(editor: Editor, scheduler: Scheduler) -> None:
-    task = editor.add("act", due=DUE, id="one", then={"action": "act"})
+    task = editor.add("act", due=DUE, id="one", then=Then("act"))
     owes = Owed(cause=Cause.DONE, action="act", at=DUE, due=DUE, attempts=1)
     assert scheduler.store.save(task, replace(task, status=Status.DONE, owes=owes))
     why = editor.why("one")

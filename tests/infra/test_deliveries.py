@@ -16,7 +16,7 @@ from duebell import Editor, Status, Worker
 from duebell_infra.deploy.deliveries import LISTS, as_parameter, permitted
 from duebell_infra.deploy.options import deliveries_given
 from duebell_shared.backend import Backend
-from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 from tests.infra.policies import ACCOUNT, Guarded, granted, statements_of, worker_document
@@ -109,7 +109,7 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
         Delivery(name="remind", to=QUEUE),
         Delivery(name="again", to=QUEUE),
         Delivery(name="start", to=f"{MACHINE}:live"),
-        Delivery(name="report", to=TASK_DEFINITION, run=RUN),
+        delivery_of({"name": "report", "to": TASK_DEFINITION, "run": RUN}),
         Delivery(name="tell", to="https://example.com/hook", secret=SECRET),
         Delivery(name="told", to="https://example.com/hook", secret=PARAMETER),
     ]

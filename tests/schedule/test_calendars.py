@@ -81,19 +81,15 @@ def test_a_schedule_tells_what_falls_on_holidays_and_why() -> None:
     assert schedule("0 9 25 12 *", "next").describe().endswith("on holidays the next working day (de)")
 
 
-@pytest.mark.parametrize(
-    ("expression", "given", "reason"),
-    [
-        ("0 9 25 12 *", {}, "falls on a holiday each time until 2027-12-31"),
-        ("*/5 * * * *", {"holidays": "next"}, "'next' moves times of day, and \\*/5"),
-        ("rate(2 hours)", {"holidays": "previous"}, "give skip"),
-        ("0 9 * * *", {"holidays": "next", "calendar": None}, "needs a calendar, and none is given"),
-    ],
-)
-def test_what_cannot_be_is_refused(expression: str, given: dict[str, str], reason: str) -> None:
-    calendar = Calendar(days={date(2026, 12, 25): "a", date(2027, 12, 25): "b"}, ends=date(2027, 12, 31))
-    with pytest.raises(InvalidSchedule, match=reason):
-        schedule(expression, given.pop("holidays", None), **{"calendars": lambda _: calendar, **given})
+def test_what_cannot_be_is_refused() -> None:
+    with pytest.raises(InvalidSchedule, match="needs a calendar, and none is given"):
+        schedule("0 9 * * *", "next", calendar=None)
+    # And one whose only occurrences fall on holidays
+    with pytest.raises(InvalidSchedule, match="never comes before the year 2200"):
+        schedule("at(2026-12-25T09:00:00)")
+    begin, end = datetime(2026, 12, 25, tzinfo=ZONE), datetime(2026, 12, 26, tzinfo=ZONE)
+    with pytest.raises(InvalidSchedule, match="never comes before 2026-12-25 23:00:00"):
+        schedule("0 9 * * *", start=begin, end=end)
 
 
 def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_not_know_it_goes_on() -> None:

@@ -19,9 +19,9 @@ WORDS = {
     "cron(30 2 * * ? *)": "every day at 02:30",
     "cron(0 9,18 ? * SAT,SUN *)": "every Saturday and Sunday at 09:00 and 18:00",
     "cron(0 8 L * ? *)": "on the last day of the month at 08:00",
-    "cron(0 8 L-1 * ? *)": "on the day before the last day of the month at 08:00",
-    "cron(0 8 LW * ? *)": "on the last weekday of the month at 08:00",
-    "cron(0 8 15W * ? *)": "on the weekday nearest to the 15th of the month at 08:00",
+    "cron(0 8 L-1 * ? *)": "by cron(0 8 L-1 * ? *)",
+    "cron(0 8 LW * ? *)": "by cron(0 8 LW * ? *)",
+    "cron(0 8 15W * ? *)": "by cron(0 8 15W * ? *)",
     "cron(0 8 1,2,23 * ? *)": "on the 1st, 2nd and 23rd of the month at 08:00",
     "cron(0 8 11,12,13 * ? *)": "on the 11th to 13th of the month at 08:00",
     "cron(0 8 ? * 2#1 *)": "on the first Monday of the month at 08:00",
@@ -50,9 +50,6 @@ WORDS = {
         "every 5 minutes from 09:00 to 17:55, on weekdays in January, February, November and December"
     ),
     "cron(0 8 ? * 2#1,6L *)": "on the first Monday and on the last Friday of the month at 08:00",
-    "cron(0 8 L,15W,LW * ? *)": (
-        "on the last day, on the weekday nearest to the 15th and on the last weekday of the month at 08:00"
-    ),
     "cron(* * * * ? 2027)": "by cron(* * * * ? 2027)",
 }
 

@@ -53,7 +53,7 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
     "on_failed": ([(None, None), ("", ""), ("tell", "tell")], [(7, "the name of an action, not int")]),
     "then": (
         [(None, None), (Then("b", [1]), FollowUp(action="b", payload_json="[1]"))],
-        [({}, "is missing"), ({"action": ""}, "1 to 256 characters"), (7, "must be a Then, or a mapping")],
+        [(Then(""), "1 to 256 characters"), ({"action": "b"}, "must be a Then")],
     ),
     "payload": ([(None, "{}"), ([1.0], "[1.0]")], [({1}, "set")]),
 }  # fmt: skip

@@ -156,7 +156,7 @@ def test_tasks_are_added_until_it_is_closed(scene: Scene) -> None:
 
 
 def test_a_batch_without_tasks_goes_on_when_it_is_closed(scene: Scene) -> None:
-    scene.editor.batch("b", [], then={"action": "report", "payload": {"month": 1}, "after": HOUR})
+    scene.editor.batch("b", [], then=Then("report", {"month": 1}, HOUR))
     assert scene.editor.get("b").due == scene.rehearsal.now + HOUR
     scene.wait(2 * HOUR)
     assert scene.told == [("report", told())]

@@ -195,8 +195,8 @@ def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
         ({"spread": timedelta(days=3)}, InvalidTask, "^spread: "),
         ({"expires_after": timedelta(1)}, TypeError, "'expires_after' is no argument of @worker.recurring"),
         ({"on_failed": 7}, InvalidTask, "^on_failed: must be the name of an action"),
-        ({"then": {"payload": 1}}, InvalidTask, r"^then\.action: is missing"),
-        ({"id": "x" * 230, "then": {"action": "mail"}}, InvalidTask, "^id: must be at most 224 characters"),
+        ({"then": "mail"}, InvalidTask, "^then: must be a Then"),
+        ({"id": "x" * 230, "then": Then("mail")}, InvalidTask, "^id: must be at most 224 characters"),
         ({"mised": "all"}, TypeError, "'mised' is no argument of @worker.recurring"),
     ],
 )

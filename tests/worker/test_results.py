@@ -198,7 +198,7 @@ def test_what_cannot_be_passed_on_is_refused_when_it_is_added_or_declared(
         ("keep", order, "", "then.result_as: must be"),
         ("keep", order, 7, "then.result_as: must be"),
     ):
-        then: Any = {"action": "invoice", "payload": payload, "result_as": field}
+        then = Then("invoice", payload, result_as=field)  # type: ignore[arg-type]
         with pytest.raises(InvalidTask) as raised:
             editor.add(action, due=HOUR, payload={"returns": 1}, then=then)
         assert str(raised.value).startswith(told), (action, payload, field)

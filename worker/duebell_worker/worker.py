@@ -242,7 +242,6 @@ class Worker:
                      definition; or an https URL
         form         "payload" or "envelope"; if not given, the envelope for buses and the payload for others
         attempts     the most attempts at a task, with `backoff` between; 5 if not given
-        group        for queues and topics: the message group
         secret       for https: ARN of the secret, or of the SSM parameter, whose text is the signature's key
         detail_type  for buses: the detail-type of the events
         keep_answers  for https: whether a failed attempt tells how the answer begins
@@ -252,9 +251,10 @@ class Worker:
         A task is done when the service has accepted it. Returns an action that takes any payload.
         Raises ValueError if the name is taken, and InvalidSettings for what cannot be delivered.
         """
-        from duebell_shared.deliveries.delivery import Delivery  # noqa: PLC0415 (most workers have no delivery)
+        from duebell_shared.deliveries.delivery import delivery_of  # noqa: PLC0415 (most have no delivery)
 
-        return self._add(delivery_action(Delivery(name=name, to=to, **options), lambda: self.editor))
+        delivery = delivery_of({"name": name, "to": to, **options})
+        return self._add(delivery_action(delivery, lambda: self.editor))
 
     @property
     def deliveries(self) -> "tuple[Delivery, ...]":

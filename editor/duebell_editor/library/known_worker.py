@@ -87,7 +87,7 @@ class KnownWorker:
             return None
         action = worker.action(task.action)
         if action is None:
-            return (_unknown(task.action, worker), UnknownAction) if self._record.is_all else None
+            return _unknown(task.action, worker), UnknownAction
         if task.then and task.then.result_as and not action.keeps_result:
             return no_result_of(action.name), None
         if not action.schema or task.payload_dropped is not None:
@@ -106,7 +106,7 @@ class KnownWorker:
 def check_is_known(action: str, record: WorkerRecord | None) -> None:
     """Raise InvalidTask for an action that the worker does not have, as far as that is known."""
     worker = record.known if record else None
-    if record and worker and record.is_all and not worker.action(action):
+    if worker and not worker.action(action):
         raise _unknown(action, worker)
 
 

@@ -21,7 +21,6 @@ from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import AwsRefused, DuebellError, InvalidSettings
 from duebell_shared.instants import render
 from duebell_shared.quoting import in_brief, quoted
-from duebell_shared.schedules.calendars import ends_soon
 from duebell_shared.tasks.worker_record import ActionDescription, WorkerRecord
 
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
@@ -44,6 +43,7 @@ _ADVICE = {
 #: The codes by which the services say that the target of a delivery does not exist.
 _MISSING = {
     "AWS.SimpleQueueService.NonExistentQueue",
+    "ClientException",  # of ECS
     "NotFound",
     "NotFoundException",
     "QueueDoesNotExist",
@@ -93,7 +93,7 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
 def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Problem]:
     """The calendars that end within a year."""
     for name, ends in status.calendars.items():
-        if ends >= now.date() and ends_soon(ends, now):
+        if timedelta(0) <= ends - now.date() <= timedelta(days=365):
             yield calendar_problem(ProblemKind.CALENDAR_ENDS, name, ends)
 
 
@@ -163,7 +163,7 @@ def _silence(backend: Backend) -> Iterator[Problem]:
 
 
 def _delivery_problems(backend: Backend) -> list[Problem]:
-    """Targets of deliveries that are not there, take no messages, or may not be looked at. Only reads."""
+    """Targets of deliveries that are not there, or may not be looked at. Only reads."""
     client, lock = backend.client, Lock()
     record = backend.store.read(WorkerRecord) if client else None
     worker = record.described(backend.clock()) if record else None
@@ -184,22 +184,20 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
             return None
         named = f"the delivery {quoted(action.name)} goes to {target.to}"
         try:
-            fault = kind.fault(connect(kind.client, target.region), target)
+            kind.look(connect(kind.client, target.region), target)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:
                 return _unseen_target(named, f"{kind.looks} is refused here ({code})")
-            fault = f"there is no such {kind}, or it may not be seen from here"
+            return Problem(
+                kind=ProblemKind.DELIVERY,
+                what=f"{named}, and there is no such {kind}, or it may not be seen from here",
+                way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
+                "`duebell retry` the tasks that failed",
+            )
         except BotoCoreError as error:
             return _unseen_target(named, in_brief(error))
-        if not fault:
-            return None
-        return Problem(
-            kind=ProblemKind.DELIVERY,
-            what=f"{named}, and {fault}",
-            way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
-            "`duebell retry` the tasks that failed",
-        )
+        return None
 
     return [one for one in backend.parallel.all(problem, [one for one in worker.actions if one.to]) if one]
 

@@ -216,7 +216,7 @@ def _with_worker(
 ) -> SchedulerStatus:
     """The status with the limited actions, the worker's error, and if thorough, its unknown actions."""
     record = backend.store.read(WorkerRecord)
-    if thorough and record and record.known and record.is_all:
+    if thorough and record and record.known:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
     limits_now = read_limits(backend, record, limits, lanes=status.lanes, now=backend.clock())
     limited = tuple(one for one in limits_now if one.paused or one.waiting)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from duebell_infra.errors import BundleFailed
-from duebell_shared.deliveries.delivery import Delivery
+from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.quoting import quoted
 
 from .dependencies import IN_RUNTIME
@@ -102,7 +102,7 @@ def check_import(
     if isinstance(outcome, str):
         return Imported(outcome)
     if not outcome.types:
-        declared = [Delivery(name=name, **given) for name, given in outcome.deliveries.items()]
+        declared = [delivery_of({**given, "name": name}) for name, given in outcome.deliveries.items()]
         return Imported(deliveries=tuple(declared))
     if outcome.is_a(*_OF_THE_PLACE):
         return Imported(f"not imported to the end here ({outcome}): it has no network and no AWS")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property, partial
-from typing import Any, Literal, Self, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 from urllib.parse import urlsplit
 
 import msgspec
@@ -98,32 +98,22 @@ def _checked_host(url: str) -> str:
     """The host of a URL that can be delivered to. Raises InvalidSettings."""
     try:
         parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
+        host = parts.hostname if parts.port != 0 else None
     except ValueError:
-        host = ""
-    if not host or not url.isprintable() or not url.isascii() or " " in url:
-        raise _invalid(f"{quoted(url)} is no URL: it must be like https://example.com/hooks/due")
-    if parts.username is not None or parts.fragment:
-        raise _invalid("the URL must have no password and no fragment in it: sign deliveries with a `secret`")
+        host = None
+    is_plain = url.isascii() and url.isprintable() and " " not in url
+    if not host or not is_plain or parts.username is not None or parts.fragment:
+        raise _invalid("must be a URL without password and fragment, like https://example.com/hooks/due")
     if parts.scheme != "https" and not is_here(url):
         raise _invalid(f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")
-    if re.match(r"(sqs|queue)\.", host) and host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
-        raise _invalid(
-            f"{quoted(url)} is the URL of a queue: give its ARN, "
-            f"like arn:aws:sqs:eu-central-1:123456789012:orders"
-        )
     return host
 
 
 #: The environment variable that declares deliveries without code.
 ENVIRONMENT = "DUEBELL_DELIVERIES"
 
-#: The characters of a message group.
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
-GROUP = re.compile("[!-~]{1,128}")
-
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutEventsRequestEntry.html
-_MOST_DETAIL_TYPE = 128
+_DetailType = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class Form(StrEnum):
@@ -139,7 +129,6 @@ class DeliveryOptions(TypedDict, total=False):
     form: Literal["payload", "envelope"] | None
     attempts: int
     backoff: Backoff
-    group: str | None
     secret: str | None
     detail_type: str | None
     at_most: int | None
@@ -150,15 +139,16 @@ class DeliveryOptions(TypedDict, total=False):
     run: Mapping[str, Any] | None
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
-    """An action of this name that sends its tasks to a target. Raises InvalidSettings.
+class Delivery(
+    msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """An action of this name that sends its tasks to a target. Make it with `delivery_of`.
 
     name         the name of the action
     to           the ARN of a queue, topic, bus, function or state machine, or an https URL
     form         payload or envelope; the envelope for buses and the payload for all others, if not given
     attempts     the most attempts at a task
     backoff      the wait between a failed attempt and the next
-    group        the message group of queues and topics; in FIFO ones, a task's id is its group if not given
     secret       for https: ARN of the secret, or of the SSM parameter, whose text is the key of the signature
     detail_type  for buses: the detail-type of the events; `duebell.due` if not given
     at_most      attempts at a time, over all runs together; None for no limit
@@ -171,18 +161,17 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     name: str
     to: str
-    form: Literal["payload", "envelope"] | None = None
-    attempts: int = 5
+    form: Form | None = None
+    attempts: Annotated[int, msgspec.Meta(ge=1)] = 5
     backoff: Backoff = Backoff()
-    group: str | None = None
     secret: str | None = None
-    detail_type: str | None = None
+    detail_type: _DetailType | None = None
     at_most: int | None = None
     per_second: float | None = None
     closed: str | None = None
     on_failed: str | None = None
     keep_answers: bool = False
-    run: Mapping[str, Any] | None = None
+    run: RunTask | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -196,37 +185,17 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
             raise InvalidSettings(
                 "name", f"{quoted(self.name)}: names that start with {quoted(RESERVED)} are duebell's own"
             )
-        if self.form is not None and self.form not in tuple(Form):
-            raise InvalidSettings("form", f"must be payload or envelope, not {quoted(self.form)}")
-        attempts: object = self.attempts
-        if isinstance(attempts, bool) or not isinstance(attempts, int) or attempts < 1:
-            raise InvalidSettings("attempts", f"must be 1 or more, not {quoted(attempts)}")
-        backoff: object = self.backoff
-        if not isinstance(backoff, Backoff):
-            raise InvalidSettings("backoff", f"must be a Backoff(first=…), not {quoted(backoff)}")
-        self._check_fields_of_kinds()
-        if self.group is not None and not GROUP.fullmatch(self.group):
-            what = "must be 1 to 128 letters of ASCII, digits and punctuation"
-            raise InvalidSettings("group", f"{what}, not {quoted(self.group)}")
-        if self.detail_type is not None and not 1 <= len(self.detail_type) <= _MOST_DETAIL_TYPE:
-            raise InvalidSettings("detail_type", f"must be 1 to {_MOST_DETAIL_TYPE} characters")
-        self.key  # noqa: B018 (checked)
-
-    def _check_fields_of_kinds(self) -> None:
         kind = self.target.kind
-        keeps = "yes" if self.keep_answers else None
         for field, given, fits, meant in (
-            ("group", self.group, kind.has_groups, "a queue or a topic"),
             ("secret", self.secret, kind is HTTPS, "an https URL"),
-            ("keep_answers", keeps, kind is HTTPS, "an https URL"),
+            ("keep_answers", self.keep_answers, kind is HTTPS, "an https URL"),
             ("detail_type", self.detail_type, kind is BUS, "an event bus"),
         ):
-            if given is not None and not fits:
+            if given and not fits:
                 raise InvalidSettings(
                     field, f"is for {meant} only, and this target is a {kind}: leave it out"
                 )
-            if given is not None and not isinstance(given, str):
-                raise InvalidSettings(field, f"must be text, not {quoted(given)}")
+        self.key  # noqa: B018 (checked)
 
     @cached_property
     def target(self) -> Target:
@@ -234,10 +203,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         if (self.run is not None) != target.kind.is_run:
             missing, extra = "is missing: give cluster and container", "is for task definitions only"
             raise InvalidSettings("run", missing if target.kind.is_run else extra)
-        try:
-            return replace(target, run=msgspec.convert(self.run, RunTask | None))
-        except msgspec.ValidationError as error:
-            raise InvalidSettings("run", str(error.__cause__ or error)) from None
+        return replace(target, run=self.run)
 
     @cached_property
     def key(self) -> DeliverySecret | None:
@@ -250,8 +216,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
 
     @property
     def sent_as(self) -> Form:
-        default = Form.ENVELOPE if self.target.kind is BUS else Form.PAYLOAD
-        return Form(self.form or default)
+        return self.form or (Form.ENVELOPE if self.target.kind is BUS else Form.PAYLOAD)
 
     @property
     def permissions(self) -> list[Permission]:
@@ -262,10 +227,18 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, dict=True, omit_defaul
         return [*needed, *roles, *([Permission(key.reads, key.arn)] if key else [])]
 
 
+def delivery_of(fields: Mapping[str, Any]) -> Delivery:
+    """The delivery with these fields; times are seconds or ISO 8601, as PT30S. Raises InvalidSettings."""
+    try:
+        return msgspec.convert(fields, Delivery, strict=False)
+    except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
+        why, _, place = str(error.__cause__ or error).partition(" - at `$.")
+        raise InvalidSettings(place.rstrip("`") or "deliver", why) from None
+
+
 def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]:
     """The deliveries that a JSON object declares, by name: `{"remind": {"to": "arn:…", "form": …}}`.
 
-    The fields are those of Delivery; of the backoff, `first` and `longest` are seconds or ISO 8601, as PT30S.
     `where` is named in errors. Raises InvalidSettings.
     """
     if not text.strip():
@@ -282,16 +255,7 @@ def deliveries_in(text: str, *, where: str = ENVIRONMENT) -> dict[str, Delivery]
 def _delivery(name: str, given: Any, where: str) -> Delivery:
     if not isinstance(given, dict):
         raise InvalidSettings(where, f'{quoted(name)} must be an object, like {{"to": "arn:…"}}')
-    known = [field for field in Delivery.__struct_fields__ if field != "name"]
-    if unknown := [field for field in given if field not in known]:
-        raise InvalidSettings(
-            where,
-            f"the delivery {quoted(name)} has no field {quoted(unknown[0])}: there are {', '.join(known)}",
-        )
     try:
-        return msgspec.convert({**given, "name": name}, Delivery, strict=False)
+        return delivery_of({**given, "name": name})
     except InvalidSettings as error:
         raise InvalidSettings(where, f"the delivery {quoted(name)}: {error}") from None
-    except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
-        why = str(error.__cause__ or error).replace("`$.", "`")
-        raise InvalidSettings(where, f"the delivery {quoted(name)}: {why}") from None

@@ -55,7 +55,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     body     the task's payload as it was given, or the envelope: JSON
     key      the same for each attempt at one occurrence, and for nothing else: receivers know a repeated
              message by it. Letters, digits, `-` and `_`; 80 of them at most
-    group    the message group for queues and topics; None if it is neither given nor needed
+    group    the message group for FIFO queues and topics; None for others
     detail_type  the detail-type of an event, for buses
     traceparent  the W3C trace context of the attempt, or else of the add; None for none
     """
@@ -81,17 +81,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
             "duebell-attempt": str(self.attempt),
             **({"traceparent": self.traceparent} if self.traceparent else {}),
         }
-
-    @property
-    def trace_header(self) -> str | None:
-        """The trace context in the words of X-Ray, which EventBridge takes.
-
-        https://docs.aws.amazon.com/xray/latest/devguide/xray-concepts.html#xray-concepts-tracingheader
-        """
-        if self.traceparent is None:
-            return None
-        _, trace, span, flags = self.traceparent.split("-")
-        return f"Root=1-{trace[:8]}-{trace[8:]};Parent={span};Sampled={int(flags, 16) & 1}"
 
     @property
     def size(self) -> int:
@@ -149,7 +138,7 @@ class Kind(ABC):
     parameter    the template's parameter with the ARNs of this kind
     most_at_once the number of messages that one call takes at most
     is_run       whether it is run as RunTask says
-    has_groups   whether messages have groups; and ARNs that end in `.fifo` are then of a FIFO one
+    has_groups   whether ARNs that end in `.fifo` are of a FIFO one, whose messages have groups
     """
 
     word: ClassVar[str]
@@ -176,8 +165,8 @@ class Kind(ABC):
         """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
 
     @abstractmethod
-    def fault(self, client: Any, target: Target) -> str:
-        """The fault of the target, in words; empty if it has none. Raises the SDK's errors."""
+    def look(self, client: Any, target: Target) -> None:
+        """Read whether the target is there. Raises the SDK's errors."""
 
 
 class _Queue(Kind):
@@ -193,9 +182,8 @@ class _Queue(Kind):
         answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
-        return ""
 
     def _url(self, client: Any, target: Target) -> str:
         """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
@@ -215,9 +203,8 @@ class _Topic(Kind):
         answer = client.publish_batch(TopicArn=target.to, PublishBatchRequestEntries=entries)
         return _answers_in(answer, len(messages))
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         client.get_topic_attributes(TopicArn=target.to)
-        return ""
 
 
 class _Bus(Kind):
@@ -235,7 +222,6 @@ class _Bus(Kind):
                 "Source": "duebell",
                 "DetailType": one.detail_type,
                 "Detail": one.body,
-                **({"TraceHeader": one.trace_header} if one.trace_header else {}),
             }
             for one in messages
         ]
@@ -245,10 +231,9 @@ class _Bus(Kind):
         ]
         return [*answers, *[Answer("NoAnswer", "")] * (len(messages) - len(answers))]
 
-    def fault(self, client: Any, target: Target) -> str:
+    def look(self, client: Any, target: Target) -> None:
         # By its ARN, for it may be another account's. The embedded stack finds buses by their names only.
         client.describe_event_bus(Name=target.name if is_here(client.meta.endpoint_url) else target.to)
-        return ""
 
 
 class _Function(Kind):
@@ -266,11 +251,8 @@ class _Function(Kind):
         client.invoke(FunctionName=target.to, InvocationType="Event", Payload=message.body.encode())
         return [None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        # An inactive function wakes when it is invoked.
-        # https://docs.aws.amazon.com/lambda/latest/dg/functions-states.html
-        state = client.get_function_configuration(FunctionName=target.to).get("State")
-        return "its state is Failed" if state == "Failed" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.get_function_configuration(FunctionName=target.to)
 
 
 class _StateMachine(Kind):
@@ -294,17 +276,11 @@ class _StateMachine(Kind):
     def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
         [message] = messages
         with suppress(client.exceptions.ExecutionAlreadyExists):
-            client.start_execution(
-                stateMachineArn=target.to,
-                name=message.key,
-                input=message.body,
-                **({"traceHeader": message.trace_header} if message.trace_header else {}),
-            )
+            client.start_execution(stateMachineArn=target.to, name=message.key, input=message.body)
         return [None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        status = client.describe_state_machine(stateMachineArn=target.to).get("status")
-        return "it is being deleted" if status == "DELETING" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.describe_state_machine(stateMachineArn=target.to)
 
 
 class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -328,15 +304,11 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
     overrides: Mapping[str, Any] = {}
 
     def __post_init__(self) -> None:
-        if not self.cluster or not self.container:
-            raise InvalidSettings("run", "needs a cluster and a container")
         if len(self.roles) > _MOST_ROLES or not all(map(_ROLE.fullmatch, self.roles)):
             like = "arn:aws:iam::123456789012:role/name"
             raise InvalidSettings(
                 "run", f"roles must be at most two ARNs like {like}, not {quoted(self.roles)}"
             )
-        if self.launch_type == "FARGATE" and not self.subnets:
-            raise InvalidSettings("run", "needs subnets: a task on Fargate has a network of its own")
 
 
 class _EcsTask(Kind):
@@ -385,12 +357,8 @@ class _EcsTask(Kind):
             return [None]
         return [Answer(failures[0].get("reason", ""), failures[0].get("detail", "")) if failures else None]
 
-    def fault(self, client: Any, target: Target) -> str:
-        try:
-            told = client.describe_task_definition(taskDefinition=_family(target))["taskDefinition"]
-        except client.exceptions.ClientException:
-            return f"there is no such {self}"
-        return "it is inactive" if told.get("status") == "INACTIVE" else ""
+    def look(self, client: Any, target: Target) -> None:
+        client.describe_task_definition(taskDefinition=_family(target))
 
 
 def _family(target: Target) -> str:
@@ -403,11 +371,11 @@ class _Https(Kind):
 
     word = "https"
 
-    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> list[None]:
+    def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         raise NotImplementedError
 
-    def fault(self, client: Any, target: Target) -> str:
-        return ""
+    def look(self, client: Any, target: Target) -> None:
+        raise NotImplementedError
 
 
 class Needed(NamedTuple):

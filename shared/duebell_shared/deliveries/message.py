@@ -8,7 +8,7 @@ import msgspec
 from duebell_shared.instants import render
 from duebell_shared.tasks.task import Task
 
-from .delivery import GROUP, Delivery, Form
+from .delivery import Delivery, Form
 from .kinds import Message
 
 #: The longest name of an execution of Step Functions; all others may be longer.
@@ -17,15 +17,19 @@ _MOST_KEY = 80
 
 _DIGEST = 16
 
+#: The characters of a message group.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessage.html
+_GROUP = re.compile("[!-~]{1,128}")
+
 
 def message_of(delivery: Delivery, task: Task) -> Message:
     """The message of a task that is about to be tried."""
     due = render(task.due)
     # A task that replaced another of the same id and date is another task: the time it was added tells.
     key = _key(task.id, due, digest_of="\0".join((task.id, due, render(task.created_at))))
-    group = delivery.group
-    if group is None and delivery.target.is_fifo:
-        group = task.id if GROUP.fullmatch(task.id) else _key(task.id, digest_of=task.id)
+    group = None
+    if delivery.target.is_fifo:
+        group = task.id if _GROUP.fullmatch(task.id) else _key(task.id, digest_of=task.id)
     return Message(
         to=delivery.to,
         id=task.id,

@@ -25,6 +25,7 @@ from msgspec.structs import asdict, replace
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import EPOCH, FIRST, LATEST, Instant, to_utc
 from duebell_shared.quoting import quoted
+from duebell_shared.tasks.checks import check_count
 
 #: Bounds of what can be given. One item counts the attempts of an action, and DynamoDB takes 1,000 writes to
 #: one item a second.
@@ -41,9 +42,6 @@ _DAY = timedelta(days=1)
 _STALE = timedelta(hours=1)
 
 _MILLISECONDS_A_DAY = 86_400_000
-
-#: Overrides that are kept: they stand in one item.
-_MOST_OVERRIDES = 1_000
 
 #: Characters of closed hours.
 _MOST_CLOSED = 200
@@ -135,7 +133,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         line: datetime | None = None,
         by: str | None = None,
     ) -> Self:
-        """With this override for the action; itself if it has that already. Raises InvalidTask."""
+        """With this override for the action; itself if it has that already."""
         before = self.overrides.get(action)
         if limit == Limit().under(before):
             return self
@@ -144,8 +142,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             for name, one in self.overrides.items()
             if one.is_any or now < max((one.since + 2 * _DAY, *one.parked))
         }
-        if action not in kept and len(kept) >= _MOST_OVERRIDES:
-            raise InvalidTask("action", f"has no room: {_MOST_OVERRIDES:,} actions have other limits already")
         resumed = before.resumed if before else None
         if before and before.is_paused and not limit.is_paused:
             resumed = to_utc(now)
@@ -239,30 +235,24 @@ def _digest(action: str) -> int:
 
 def check_at_most(given: object, *, least: int = 0) -> int | None:
     """`given` if it can be a limit of attempts at a time; None if not given. Raises InvalidTask."""
-    if given is None:
-        return None
-    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= MOST_AT_A_TIME:
-        pauses = ", where 0 pauses" if least == 0 else ""
-        raise InvalidTask(
-            "at_most", f"must be a whole number, {least} to {MOST_AT_A_TIME:,}{pauses}, not {quoted(given)}"
-        )
-    return given
+    return None if given is None else check_count("at_most", given, least=least, most=MOST_AT_A_TIME)
 
 
 def check_per_second(given: object, *, may_pause: bool = True) -> float | None:
     """`given` if it can be a rate of attempts a second; None if not given. Raises InvalidTask."""
     if given is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        raise InvalidTask("per_second", f"must be a number, not {quoted(given)}")
-    if may_pause and given == 0:
-        return 0
-    if not LEAST_PER_SECOND <= given <= MOST_PER_SECOND:
-        pauses = ", or 0 to pause" if may_pause else ""
-        raise InvalidTask(
-            "per_second", f"must be {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}{pauses}, not {quoted(given)}"
-        )
-    return given
+    if (
+        isinstance(given, int | float)
+        and not isinstance(given, bool)
+        and (LEAST_PER_SECOND <= given <= MOST_PER_SECOND or (may_pause and given == 0))
+    ):
+        return given
+    pauses = ", or 0 to pause" if may_pause else ""
+    raise InvalidTask(
+        "per_second",
+        f"must be a number, {LEAST_PER_SECOND} to {MOST_PER_SECOND:,}{pauses}, not {quoted(given)}",
+    )
 
 
 def check_closed(given: object) -> str | None:

@@ -22,7 +22,7 @@ from .schedule import Holidays, OnHoliday, Schedule
 from .wall_clock import instant_of
 from .zones import zone_of
 
-_DAY, _YEAR = timedelta(days=1), timedelta(days=365)
+_DAY = timedelta(days=1)
 
 #: No occurrence is moved further than this.
 _FURTHEST = timedelta(days=60)
@@ -72,18 +72,6 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             day += step
         return day
 
-    def check(self, schedule: Schedule, now: datetime) -> None:
-        """Raise InvalidSchedule if the calendar leaves nothing of the schedule, or cannot move it."""
-        how = schedule.holidays or Holidays.SKIP
-        if how is not Holidays.SKIP and schedule.comes_often:
-            reason = f"{quoted(how.value)} moves times of day, and {schedule.expression} has none: give skip"
-            raise InvalidSchedule("holidays", reason)
-        first = self.next_after(schedule, now)
-        if how is Holidays.SKIP and (first is None or _Days(schedule).of(first) > self.ends):
-            last = f"until {self.ends}, where the calendar ends"
-            if list(self.on_holidays(schedule, now, LATEST)):
-                raise InvalidSchedule("schedule", f"falls on a holiday each time {last}: nothing would run")
-
     def next_after(self, schedule: Schedule, after: datetime) -> datetime | None:
         """The first occurrence strictly after this instant; None when there is none any more."""
         days, found = _Days(schedule), schedule.plain.next_after(after)
@@ -111,12 +99,6 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 if after < due <= until:
                     moved = None if how is Holidays.SKIP else days.at(self.moved(day, how), due)
                     yield OnHoliday(due=due, holiday=self.days[day], moved_to=moved)
-
-
-def ends_soon(ends: date, now: datetime) -> str | None:
-    """A warning for a calendar with this last day, if that comes within a year; None for any other."""
-    left = ends - now.date()
-    return None if left > _YEAR else f"{'has ended' if left < timedelta(0) else 'ends'} on {ends}"
 
 
 class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

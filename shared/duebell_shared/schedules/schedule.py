@@ -36,8 +36,6 @@ _MINUTE = timedelta(minutes=1)
 #: The longest expression, in characters: it is read each time that the task is.
 MAX_EXPRESSION = 1_024
 
-_NEVER_COMES = f"never comes before the year {LATEST.year + 1}"
-
 _invalid = partial(InvalidSchedule, "schedule")
 
 
@@ -65,7 +63,6 @@ class OnHoliday(msgspec.Struct, frozen=True, kw_only=True):
 class HolidayCalendar(Protocol):
     """The methods of a calendar that a schedule calls. `Calendar` has them; few schedules have a calendar."""
 
-    def check(self, schedule: "Schedule", now: datetime) -> None: ...
     def next_after(self, schedule: "Schedule", after: datetime) -> datetime | None: ...
     def count(self, schedule: "Schedule", after: datetime, until: datetime) -> int: ...
     def on_holidays(self, schedule: "Schedule", after: datetime, until: datetime) -> Iterator[OnHoliday]: ...
@@ -104,14 +101,6 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def plain(self) -> "Schedule":
         """The schedule without its calendar."""
         return msgspec.structs.replace(self, calendar=UNSET, holidays=UNSET)
-
-    @property
-    def comes_often(self) -> bool:
-        """True if it has no fixed times of day: it comes by the minute, or at a rate of less than a day."""
-        meaning = _parse(self.expression)
-        if isinstance(meaning, timedelta):
-            return meaning < _UNITS["day"]
-        return isinstance(meaning, Cron) and meaning.by_the_minute
 
     def check(self) -> None:
         """Raise InvalidSchedule if this version cannot read the expression, or has no such time zone."""
@@ -251,16 +240,15 @@ def make_schedule(
     )
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "needs a calendar, and none is given")
-    if schedule.next_after(now) is None:
-        if end and (first := msgspec.structs.replace(schedule, end=None).next_after(now)):
-            raise InvalidSchedule("end", f"{end} is before the first time, {first}")
-        if start and msgspec.structs.replace(schedule, start=None).next_after(now):
-            raise InvalidSchedule("start", f"{start} is after the last time of {shortened(expression)}")
-        since = max(now, schedule.start or now)
-        raise _invalid(f"{shortened(expression)} in {schedule.timezone} {_NEVER_COMES}, counted from {since}")
     if calendar and calendars:
-        schedule.know(days := calendars(calendar))
-        days.check(schedule, now)
+        schedule.know(calendars(calendar))
+    if schedule.next_after(now) is None:
+        first = msgspec.structs.replace(schedule, end=None).next_after(now)
+        if schedule.end and first and first > schedule.end:
+            raise InvalidSchedule("end", f"{end} is before the first time, {first}")
+        until, since = schedule.end or f"the year {LATEST.year + 1}", max(now, schedule.start or now)
+        where = f"{shortened(expression)} in {schedule.timezone}"
+        raise _invalid(f"{where} never comes before {until}, counted from {since}")
     return schedule
 
 
@@ -288,7 +276,7 @@ def _interval(number: int, unit: str) -> timedelta:
     if unit != right:
         raise _invalid(f"rate({number} {unit}): write rate({number} {right})")
     if number * _UNITS[name] > _LONGEST:
-        raise _invalid(f"rate({number} {unit}) {_NEVER_COMES}")
+        raise _invalid(f"rate({number} {unit}) never comes before the year {LATEST.year + 1}")
     return number * _UNITS[name]
 
 

@@ -9,7 +9,6 @@ a match.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .cron import FIRST_YEAR, LAST_YEAR, Cron
@@ -30,25 +29,22 @@ def next_match(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None
 
 
 def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime) -> int:
-    """Count the instants that `next_match` finds after the one and up to the other, by arithmetic.
+    """Count the instants that `next_match` finds after the one and up to the other.
 
-    Between two changes of clocks, each time of day that matches is one instant.
+    Where clocks are not changed, each time of day that matches is one instant: those are computed.
     """
-    first, stop = after + _TICK, until + _TICK
-    before = after - _STEADY  # a change of clocks just before may repeat an hour
-    changes = [before, *_changes(zone, before, until), stop]
-    previous = _offset(zone, before)
     count = 0
-    for begin, end in pairwise(changes):
-        offset = _offset(zone, begin)
-        shown, last = begin + offset, end + offset
-        if not cron.by_the_minute:
-            shown = max(shown, begin + previous)  # what is shown a second time does not count
-            skipped = _count_shown(cron, begin + previous, begin + offset)
-            matches_anyway = _count_shown(cron, begin + offset, begin + offset + _TICK)
-            count += bool(skipped and not matches_anyway and first <= begin)
-        count += _count_shown(cron, max(shown, first + offset), last)
-        previous = offset
+    while after < until:
+        near = min(after + _STEADY, until)
+        offset = _offset(zone, after)
+        if _offset(zone, after - _STEADY) == offset == _offset(zone, near):
+            count += _count_shown(cron, after + offset + _TICK, near + offset + _TICK)
+        else:
+            at = next_match(cron, zone, after)
+            while at is not None and at <= near:
+                count += 1
+                at = next_match(cron, zone, at)
+        after = near
     return count
 
 
@@ -137,15 +133,6 @@ def _shown(instant: datetime, zone: "ZoneInfo") -> datetime:
 
 def _offset(zone: "ZoneInfo", instant: datetime) -> timedelta:
     return zone.utcoffset(instant.astimezone(zone)) or timedelta(0)
-
-
-def _changes(zone: "ZoneInfo", after: datetime, until: datetime) -> Iterator[datetime]:
-    """The instants at which clocks are changed, after the one and up to the other, in order."""
-    while after < until:
-        near = min(after + _STEADY, until)
-        if (changed := _change_between(zone, after, near)) is not None:
-            yield changed
-        after = near
 
 
 def _change_between(zone: "ZoneInfo", after: datetime, until: datetime) -> datetime | None:

@@ -133,16 +133,12 @@ _WEEKDAYS = frozenset(range(5))
 def _of_month(days: Days) -> list[str]:
     """The days that are named by where in a month they are: `on the 1st and 15th`, `on the last Friday`."""
     parts = []
-    if days.weekdays:
+    if days.weekdays or days.nearest or days.last_workday or days.from_end - {0}:
         raise _NoWords
     if days.numbers:
         parts.append(f"on the {_listed(_spans(days.numbers, _ordinal))}")
-    for back in sorted(days.from_end):
-        last = {0: "on the last day", 1: "on the day before the last day"}
-        parts.append(last.get(back, f"{back} days before the last day"))
-    parts += [f"on the weekday nearest to the {_ordinal(day)}" for day in sorted(days.nearest)]
-    if days.last_workday:
-        parts.append("on the last weekday")
+    if days.from_end:
+        parts.append("on the last day")
     parts += [f"on the {_NTH[count]} {_DAYS[day]}" for day, count in sorted(days.nth)]
     parts += [f"on the last {_DAYS[day]}" for day in sorted(days.last)]
     return parts

@@ -11,7 +11,7 @@ A `ZoneInfo` that a user puts into a datetime stays the user's: that datetime me
 import pkgutil
 from functools import cache
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import tzdata
 
@@ -40,23 +40,11 @@ def zone_of(name: str) -> "ZoneInfo":
         raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
     zone = _zones.get(name)
     if zone is None:
+        from zoneinfo import ZoneInfo  # noqa: PLC0415 (a hundredth of a cold start, and most runs need none)
+
         content = BytesIO(_content(f"zoneinfo/{name}"))
-        zone = _zones.setdefault(name, _packaged_zone().from_file(content, key=name))
+        zone = _zones.setdefault(name, ZoneInfo.from_file(content, key=name))
     return zone
-
-
-@cache
-def _packaged_zone() -> "type[ZoneInfo]":
-    """The type of the zones here, made when the first is needed: most runs need none."""
-    from zoneinfo import ZoneInfo  # noqa: PLC0415 (a hundredth of a cold start)
-
-    class PackagedZone(ZoneInfo):
-        """A zone that was read from the package. A copy of it, pickled or not, is the same zone again."""
-
-        def __reduce__(self) -> tuple[Any, ...]:
-            return zone_of, (self.key,)
-
-    return PackagedZone
 
 
 @cache

@@ -75,32 +75,24 @@ def fit_changed_by(name: str) -> str | None:
 
 
 def check_due(due: datetime | timedelta | None, now: datetime) -> datetime:
-    match due:
-        case timedelta():
-            try:
-                due = now + due
-            except OverflowError:
-                raise InvalidTask("due", "is too far away: the year must be 1 to 2199") from None
-        case datetime():
-            if due.utcoffset() is None:
-                raise InvalidTask(
-                    "due",
-                    f"{due} has no time zone: add tzinfo=UTC, or ZoneInfo('Europe/Berlin') and the like",
-                )
-        case None:
-            raise InvalidTask(
-                "due",
-                "is missing: give a time or a length of time from now; a new task can have a schedule",
-            )
-        case _:
-            raise InvalidTask("due", f"must be a datetime or a timedelta, not {type(due).__name__}")
+    """The due date in UTC; a length of time counts from now. Raises InvalidTask."""
+    if due is None:
+        raise InvalidTask(
+            "due", "is missing: give a time or a length of time from now; a new task can have a schedule"
+        )
+    is_time = isinstance(due, datetime) and due.utcoffset() is not None
+    if not is_time and not isinstance(due, timedelta):
+        raise InvalidTask(
+            "due",
+            f"must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC, not {quoted(due)}",
+        )
     try:
-        due = to_utc(due)
+        at = to_utc(now + due if isinstance(due, timedelta) else due)
     except OverflowError:
         raise InvalidTask("due", f"{due} is beyond the ends of the calendar") from None
-    if due > LATEST:
-        raise InvalidTask("due", f"{due} is after {LATEST:%Y}, the last year a rule can ring in")
-    return due
+    if at > LATEST:
+        raise InvalidTask("due", f"{at} is after {LATEST:%Y}, the last year a rule can ring in")
+    return at
 
 
 def check_count(field: str, given: object, *, least: int, most: int) -> int:

@@ -34,7 +34,7 @@ from .checks import (
     read_instant,
     read_seconds,
 )
-from .follow_up import MAX_AFTER, Then, check_then, then_of
+from .follow_up import MAX_AFTER, Then, check_then, read_then
 from .recurrence import MAX_SPREAD, Missed
 
 #: The most tags of a task, and what a tag is: no comma and no space, so that lists of tags can be typed.
@@ -150,7 +150,7 @@ _FOLLOW_UP = Kind(
         "additionalProperties": False,
     },
     check=lambda _, given: check_then(given),
-    read=lambda _, given: then_of(given, of_json=True),
+    read=lambda _, given: read_then(given),
 )
 
 
@@ -298,7 +298,7 @@ class _AllFields(TypedDict, total=False):
         kind=_TAGS, title="Tags", means=f"Up to {MAX_TAGS} short labels, to filter lists by",
         unset="none", default=(), stored="task",
     )]
-    then: Annotated[Then | Mapping[str, Any] | None, Field(
+    then: Annotated[Then | None, Field(
         kind=_FOLLOW_UP, title="When it is done",
         means="The task to add when this one is done", unset="none", stored="task",
     )]

@@ -5,7 +5,6 @@ that ends the task leaves it in the queue, with the follow-up that it *owes*. It
 it cannot be added twice. Then a second write takes the task out of the queue.
 """
 
-from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -17,9 +16,9 @@ from msgspec import UNSET, UnsetType
 from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import MILLISECOND, Instant, render
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.quoting import quoted, shortened
+from duebell_shared.quoting import in_brief, quoted
 
-from .checks import MAX_NAME, Count, check_name, read_seconds
+from .checks import MAX_NAME, Count, check_name
 
 #: Bytes of a follow-up's payload as JSON: it is stored beside that of its task.
 MAX_PAYLOAD = 32 * 1024
@@ -28,7 +27,7 @@ MAX_PAYLOAD = 32 * 1024
 MAX_AFTER = timedelta(days=36_525)
 
 
-class Then(msgspec.Struct, frozen=True):
+class Then(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A task to be added when another one is done: `then=Then("invoice", {"order": 42})`.
 
     action   name of its action, 1 to 256 printable characters
@@ -167,30 +166,18 @@ def check_id(id: str) -> None:
         )
 
 
-def then_of(given: object, *, of_json: bool = False) -> Then | FollowUp:
-    """The follow-up of a mapping with the fields of Then; JSON has seconds. Raises InvalidTask."""
-    if isinstance(given, Then | FollowUp):
-        return given
-    if not isinstance(given, Mapping):
-        raise InvalidTask("then", f"must be a Then, or a mapping with its fields, not {type(given).__name__}")
-    fields = Then.__struct_fields__
-    if unknown := [name for name in given if name not in fields]:
-        raise InvalidTask(
-            f"then.{shortened(unknown[0])}", f"is not a field of Then; the fields are {', '.join(fields)}"
-        )
-    if "action" not in given:
-        raise InvalidTask("then.action", "is missing")
-    after = given.get("after")
-    if after is None:
-        after = timedelta(0)
-    elif of_json:
-        after = read_seconds("then.after", after)
-    return Then(given["action"], given.get("payload"), after, given.get("result_as"))
+def read_then(given: object) -> Then:
+    """The follow-up of a JSON object, in which lengths of time are seconds. Raises InvalidTask."""
+    try:
+        return msgspec.convert(given, Then, strict=False)
+    except msgspec.ValidationError as error:
+        raise InvalidTask("then", in_brief(error)) from None
 
 
-def check_then(given: object) -> FollowUp:
-    """The follow-up as it is stored, of a Then or a mapping with its fields. Raises InvalidTask."""
-    then = then_of(given)
+def check_then(then: object) -> FollowUp:
+    """The follow-up as it is stored. Raises InvalidTask."""
+    if not isinstance(then, Then | FollowUp):
+        raise InvalidTask("then", f"must be a Then, such as Then('report'), not {type(then).__name__}")
     check_name("then.action", then.action)
     if not isinstance(then.after, timedelta):
         raise InvalidTask("then.after", f"must be a timedelta, not {type(then.after).__name__}")

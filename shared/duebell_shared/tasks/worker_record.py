@@ -16,7 +16,7 @@ from duebell_shared.instants import Instant, to_json
 from .follow_up import FollowUp
 from .history import Failure, bounded
 
-#: Bytes of a description as JSON: an editor reads it once a minute.
+#: Bytes of a description with schemas, as JSON: an editor reads it once a minute.
 MOST_BYTES = 64 * 1024
 
 #: The schema of a payload, in place of one that is left out: it allows everything.
@@ -112,7 +112,6 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     starting  the version whose first start has not ended, since its `started_at`; None if there is none
     declared  the recurring tasks that the worker's code declares
     synced    ids of the recurring tasks that are in the queue because code declared them
-    is_all    false if the worker has more actions than there is room for
     rev       the number of changes; stored beside the rest
     """
 
@@ -120,7 +119,6 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     starting: WorkerDescription | None = None
     declared: tuple[DeclaredTask, ...] = ()
     synced: tuple[str, ...] = ()
-    is_all: bool = True
     rev: int = 0
 
     def has_started(self, version: str) -> bool:
@@ -148,9 +146,11 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self._ended(replace(mark, error=bounded(error), actions=self._actions))
 
     def started(self, worker: WorkerDescription, declared: tuple[DeclaredTask, ...]) -> Self:
-        """With this worker, which has come through its start."""
-        fitting, is_all = _fitted(worker)
-        return replace(self._ended(fitting), declared=declared, is_all=is_all)
+        """With this worker, which has come through its start; without its schemas if they take too much."""
+        if len(to_json(worker)) > MOST_BYTES:
+            slim = (replace(one, schema=one.schema and _LEFT_OUT) for one in worker.actions)
+            worker = replace(worker, actions=tuple(slim))
+        return replace(self._ended(worker), declared=declared)
 
     @property
     def _actions(self) -> tuple[ActionDescription, ...]:
@@ -162,24 +162,3 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         if before and worker == replace(before, started_at=worker.started_at):
             worker = before
         return replace(self, worker=worker, starting=None)
-
-
-def _fitted(worker: WorkerDescription) -> tuple[WorkerDescription, bool]:
-    """The description within MOST_BYTES, without its largest schemas, and whether it has every action."""
-    size = _size(worker)
-    by_size = sorted(worker.actions, key=lambda one: (-_size(one), one.name))
-    slim: dict[str, ActionDescription] = {}
-    for action in by_size:
-        if size <= MOST_BYTES:
-            break
-        if action.schema is not None:
-            slim[action.name] = replace(action, schema=_LEFT_OUT)
-            size += _size(slim[action.name]) - _size(action)
-    actions = [slim.get(one.name, one) for one in worker.actions]
-    while size > MOST_BYTES and actions:
-        size -= _size(actions.pop()) + 1
-    return replace(worker, actions=tuple(actions)), len(actions) == len(worker.actions)
-
-
-def _size(value: msgspec.Struct) -> int:
-    return len(to_json(value))

@@ -24,8 +24,8 @@ def serving(editor: Editor, host: str = "127.0.0.1", **given: Any) -> Iterator[s
     ready = threading.Event()
 
     class Kept(server._Server):
-        def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
-            super().__init__(config, app)
+        def __init__(self, app: FastAPI) -> None:
+            super().__init__(app)
             servers.append(self)
             ready.set()
 

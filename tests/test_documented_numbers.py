@@ -285,7 +285,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(listing._KEYS_PER_MEMBER)], "how-to/groups: then {:w} entries of the index for each task"),
     ([N(store.LARGEST_PAGE)], "how-to/groups: {} with one call"),
     ([N(round(FIGURES.bundle.packed / 1e6, 1))], "bundle: Without actions it has {} MB"),
-    ([N(bundle._UNPACKED_LIMIT / 2**20)], "bundle: exceed Lambda's {} MB"),
+    ([N(bundle._UNPACKED_LIMIT / 2**20)], "bundle: more than Lambda's {} MB"),
     ([N(waits.AHEAD + LEAD)], "how-to/containers: are due within {} seconds"),
     (
         [N(arming.HEAD_START), N(arming.HEAD_START + waits.AHEAD)],

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
-
-import pytest
 
 from duebell import Editor, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Task
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 
@@ -86,33 +83,6 @@ def test_deliveries_that_wait_leave_the_places_to_others(
     assert max(map(len, service.calls)) == 10
     acts = [editor.get(f"act-{number}") for number in range(2)]
     assert all(one.finished_at and one.finished_at < NOON + timedelta(seconds=30) for one in acts)
-
-
-def test_a_worker_that_only_sends_batches_claims_in_full_calls(
-    editor: Editor, backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a worker with two places, and nothing but a delivery
-    stage = Stage(clock)
-    worker = Worker(concurrency=2)
-    worker.deliver("remind", to=QUEUE)
-    worker = worker.over(backend, pool=stage, deliver=Slow(stage, seconds=1))
-    claims: list[int] = []
-    under_way: list[int] = []
-    claim_many = backend.store.claim_many
-
-    def claim(keys: Sequence[QueueKey], **options: Any) -> Any:
-        claims.append(len(keys))
-        under_way.append(len(editor.list(status=Status.RUNNING, limit=200).tasks) + len(keys))
-        return claim_many(keys, **options)
-
-    monkeypatch.setattr(backend.store, "claim_many", claim)
-    for number in range(200):
-        editor.add("remind", due=NOON, id=f"task-{number}")
-
-    # Then each claim is a full one, and memory has room for what is under way
-    assert worker.run(time_left=15 * MINUTE).done == 200
-    assert claims == [25] * 8
-    assert max(under_way) <= 102
 
 
 def test_the_last_attempts_of_a_batch_are_recorded_before_they_are_made(

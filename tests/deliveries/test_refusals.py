@@ -93,21 +93,6 @@ def test_what_is_the_senders_fault_does_not_mend() -> None:
     assert isinstance(fault_of(TARGET, Answer("Throttled", "", is_senders=True)), Undelivered)
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        "One or more parameters are invalid. Reason: Message must be shorter than 1048576 bytes.",
-        "Invalid parameter: Message too long",
-        "Total size of the entries in the request is over the limit.",
-    ],
-)
-def test_what_is_too_large_is_known_by_its_words(message: str) -> None:
-    error = fault_of(TARGET, Answer("InvalidParameterValue", message, 400))
-    assert str(error).startswith(f"too large for {QUEUE}")
-    assert isinstance(error, Undeliverable)
-    assert not error.of_target
-
-
 def test_no_answer_is_a_failed_attempt() -> None:
     error = fault_of_call(TARGET, ReadTimeoutError(endpoint_url="https://sqs.example"))
     assert isinstance(error, Undelivered)

@@ -12,7 +12,7 @@ import pytest
 
 from duebell import Editor
 from duebell_editor.http import limits as deadlines
-from duebell_editor.http.limits import BodyLimits, Deadlines
+from duebell_editor.http.limits import Deadlines
 from duebell_editor.http.routes import changes
 from tests.serving import serving
 
@@ -25,10 +25,9 @@ POST = f"POST /api/preview HTTP/1.1\r\n{HOST}Content-Type: application/json\r\nC
 @pytest.fixture
 def url(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server whose patience ends soon."""
-    for name in ("_HEAD_SECONDS", "_READING_SECONDS"):
+    for name in ("_HEAD_SECONDS", "_READING_SECONDS", "BODY_SECONDS"):
         monkeypatch.setattr(deadlines, name, SOON)
     monkeypatch.setattr(deadlines, "_CUT_OFF_BODY_SECONDS", 4 * SOON)
-    monkeypatch.setattr(BodyLimits.__init__, "__kwdefaults__", {"seconds": SOON})
     with serving(editor) as url:
         yield url
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from datetime import datetime
-from random import Random
 from typing import Any
 
 import boto3
@@ -91,7 +90,7 @@ def again(answer: dict[str, list[dict[str, str]]]) -> list[str]:
 class Inbox:
     """An intake with its queues, a queue of tasks, and a worker.
 
-    It works in one thread, and puts messages back at the same times in each test.
+    It works in one thread.
     """
 
     def __init__(self, backend: Backend, queues: Queues, clock: Clock) -> None:
@@ -100,7 +99,7 @@ class Inbox:
         self.editor = Editor(backend=backend)
         self.worker = Worker(backend=backend)
         by_intake = self.editor.acting_as("intake")
-        self.intake = Intake(by_intake, backend.client, clock=clock, parallel=Parallel(1), random=Random(1))
+        self.intake = Intake(by_intake, backend.client, clock=clock, parallel=Parallel(1))
 
     def again(self, *messages: dict[str, Any], until: datetime | None = None) -> list[str]:
         """Take these messages; the ids of those that come again."""

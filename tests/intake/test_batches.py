@@ -224,7 +224,8 @@ def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(inbox
 
 
 def test_it_comes_again_soon_and_then_less_and_less_often(inbox: Inbox) -> None:
-    assert [pause_after(n) for n in (1, 2, 3, 8, 9, 100)] == [5, 10, 20, 640, 900, 900]
+    for received, longest in ((1, 5), (2, 10), (3, 20), (8, 640), (9, 900), (100, 900)):
+        assert longest / 2 - 1 <= pause_after(received) <= longest
     # Given a message whose delivery took it out of sight for five minutes
     inbox.queues.send({"do": "cancel", "id": "nowhere"})
     [message] = inbox.queues.received()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from random import Random
 
 import boto3
 import msgspec
@@ -30,9 +29,7 @@ def take(account: Account, queues: Queues) -> Callable[[], None]:
     """Has the worker take what is in the queue."""
     assert account.backend.client
     editor = Editor(backend=account.backend, changed_by="intake")
-    intake = Intake(
-        editor, account.backend.client, clock=account.clock, parallel=Parallel(1), random=Random(1)
-    )
+    intake = Intake(editor, account.backend.client, clock=account.clock, parallel=Parallel(1))
 
     def take() -> None:
         if records := queues.received():

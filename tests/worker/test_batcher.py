@@ -31,27 +31,6 @@ def test_items_that_come_during_two_calls_share_the_next_calls_up_to_their_most(
     assert calls[-1] == [10]
 
 
-def test_with_fills_only_full_calls_are_made_beside_another() -> None:
-    # Given a call during which other items come, a few at a time
-    calls: list[list[int]] = []
-
-    def call(batch: list[int]) -> None:
-        calls.append(batch)
-        if batch == [1]:
-            gathered(2, 3)
-            assert calls == [[1]]  # too few for a call of their own
-            gathered(4, 5, 6)
-            assert calls == [[1], [2, 3, 4, 5]]  # four fill a call; the last waits
-
-    gathered = Batcher(call, most=4, fills=True)
-    gathered(1)
-
-    # Then the call that was under way takes the last item, and no item is left
-    assert calls == [[1], [2, 3, 4, 5], [6]]
-    gathered(7)
-    assert calls[-1] == [7]
-
-
 def test_items_of_threads_at_the_same_moment_share_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a thread that pauses before its call, and other items that come meanwhile
     calls: list[list[int]] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Retry, Snooze, Status, Task, Then, Worker
+from duebell import Editor, Retry, Status, Task, Then, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
@@ -109,24 +109,3 @@ def test_a_task_whose_lane_takes_no_follow_up_ends_and_says_so(
         assert task.status is (Status.DONE if id == "done" else Status.FAILED)
         assert task.owes is None
         assert "holds nearly 10 GB" in (task.follow_up_error or "")
-
-
-def test_a_snooze_whose_payload_a_full_lane_does_not_take_is_a_failure_and_says_so(
-    editor: Editor, backend: Backend, clock: Clock, sizes: LaneSizes
-) -> None:
-    # Given an action that puts its task off with a larger payload, when its lane has just become full
-    worker = Worker(backend=backend, pool=lambda _: InlinePool())
-
-    @worker.action("act", attempts=1)
-    def act(payload: dict[str, Any]) -> None:
-        sizes.most = max(sizes.of.values()) + 100
-        raise Snooze(MINUTE, {"seen": "x" * 1_000})
-
-    editor.add("act", due=HOUR, id="one")
-    clock.advance(HOUR)
-    worker.run()
-    # Then its attempts are used up, and it tells why
-    task = editor.get("one")
-    assert (task.status, task.attempt, task.payload) == (Status.FAILED, 1, {})
-    assert task.failure
-    assert task.failure.type == "QueueFull"

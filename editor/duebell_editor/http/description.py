@@ -1,13 +1,10 @@
 """The API's description in OpenAPI: FastAPI's, with the schemas of answers, and examples of bodies."""
 
-import json
 from typing import Any
 
 from fastapi import FastAPI
 
-from duebell_editor.status.action_limits import ActionLimit
-
-from .answers import Json, reference, schemas, to_json
+from .answers import Json, reference, schemas
 from .headers import WARNINGS
 from .problems import MEDIA_TYPE
 
@@ -90,7 +87,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
         components = document["components"]
         components["schemas"] |= schemas()
         for name, examples in _EXAMPLES.items():
-            components["schemas"][name]["examples"] = json.loads(to_json(examples))
+            components["schemas"][name]["examples"] = examples
         components["securitySchemes"] = {"token": _TOKEN}
         document["security"] = [{"token": []}] if with_token else [{}, {"token": []}]
         return document
@@ -98,9 +95,7 @@ def describe(app: FastAPI, *, with_token: bool) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-_LIMITED = ActionLimit(action="put_on_sale", at_most=5, per_second=2, paused=False, declared_per_second=10)
-
-#: Examples, by the names of the schemas.
+#: Examples of bodies, by the names of their schemas.
 _EXAMPLES: dict[str, list[object]] = {
     "NewTask": [
         {
@@ -132,6 +127,4 @@ _EXAMPLES: dict[str, list[object]] = {
         {"closed": "sat,sun"},
         {"at_most": None, "per_second": None},
     ],
-    "ActionLimit": [_LIMITED],
-    "Limits": [{"limits": [_LIMITED]}],
 }

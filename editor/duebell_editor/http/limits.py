@@ -1,15 +1,11 @@
 """Limits of connections and requests: how many, how long a body may be, and how slow a client."""
 
 import asyncio
-from contextlib import AbstractAsyncContextManager, nullcontext
 
 import h11
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
-
-from .problems import problem
 
 #: Bytes of a body. A payload is 350 KB at most, and can be three times that with `\u` escapes.
 MAX_BODY = 2 * 1024 * 1024
@@ -23,59 +19,43 @@ _TOO_SLOW = f"the body must come within {BODY_SECONDS:.0f} seconds"
 
 
 class BodyLimits:
-    """Refuses, as ASGI middleware, a body that is too long (by its header or its bytes) or too slow."""
+    """Refuses, as ASGI middleware, a body that is too long or too slow."""
 
-    def __init__(self, app: ASGIApp, *, seconds: float = BODY_SECONDS) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it with a problem document."""
+        """Pass the request on, with a body that is checked part by part."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        announced = Headers(scope=scope).get("content-length", "0")
-        if announced.isdecimal() and int(announced[:20]) > MAX_BODY:
-            await problem(413, _TOO_LONG)(scope, receive, send)
-            return
-        body = _Body(receive, until=asyncio.get_running_loop().time() + self._seconds)
+        until: float | None = asyncio.get_running_loop().time() + BODY_SECONDS
+        length = 0
+        is_answered = False
+
+        async def receive_part() -> Message:
+            nonlocal until, length
+            try:
+                async with asyncio.timeout_at(until):
+                    message = await receive()
+            except TimeoutError:
+                return refused(408, _TOO_SLOW)
+            if not message.get("more_body", False):
+                until = None  # only the disconnect is waited for
+            length += len(message.get("body", b""))
+            return refused(413, _TOO_LONG) if length > MAX_BODY else message
+
+        def refused(status: int, why: str) -> Message:
+            if not is_answered:
+                raise HTTPException(status, why)
+            return {"type": "http.disconnect"}
 
         async def send_and_mark(message: Message) -> None:
-            body.is_answered = True
+            nonlocal is_answered
+            is_answered = True
             await send(message)
 
-        await self._app(scope, body.receive, send_and_mark)
-
-
-class _Body:
-    """The body of one request, checked part by part."""
-
-    def __init__(self, receive: Receive, *, until: float) -> None:
-        self._receive = receive
-        self._until = until
-        self._length = 0
-        self._is_whole = False
-        self.is_answered = False
-
-    async def receive(self) -> Message:
-        """The next part. Raises HTTPException if it is too long or too slow, unless it is answered."""
-        try:
-            async with self._deadline():
-                message = await self._receive()
-        except TimeoutError:
-            return self._refused(408, _TOO_SLOW)
-        self._is_whole = not message.get("more_body", False)
-        self._length += len(message.get("body", b""))
-        return self._refused(413, _TOO_LONG) if self._length > MAX_BODY else message
-
-    def _deadline(self) -> AbstractAsyncContextManager[object]:
-        """The deadline of the next part; none after the last, when only the disconnect is waited for."""
-        return nullcontext() if self._is_whole else asyncio.timeout_at(self._until)
-
-    def _refused(self, status: int, why: str) -> Message:
-        if not self.is_answered:
-            raise HTTPException(status, why)
-        return {"type": "http.disconnect"}
+        await self._app(scope, receive_part, send_and_mark)
 
 
 #: Seconds for the request line and the headers, from the connection on, or from the first byte of the next.

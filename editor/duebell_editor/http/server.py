@@ -51,8 +51,7 @@ def serve(
     Clients that are too slow are cut off. Raises InvalidSettings, and DuebellError when the port cannot be
     used.
     """
-    address = _address(host)
-    _check_address(address, token)
+    address = _address(host, token)
     authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
     names = [*allowed_hosts, ANY_HOST if address.is_unspecified else authority]
     app = create_app(
@@ -60,13 +59,24 @@ def serve(
     )
     with _listen(address, port) as listener:
         started(f"http://{authority}:{listener.getsockname()[1]}/")
-        _Server(_config(app), app).run(sockets=[listener])
+        _Server(app).run(sockets=[listener])
 
 
 class _Server(uvicorn.Server):
     """Closes all connections when it ends: streams never end by themselves."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+    def __init__(self, app: FastAPI) -> None:
+        config = uvicorn.Config(
+            app,
+            http=Deadlines,
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # any client on this machine could choose the address that is logged
+            lifespan="off",
+            timeout_graceful_shutdown=_PARTING,
+        )
         super().__init__(config)
         self._app = app
 
@@ -91,34 +101,18 @@ class _Server(uvicorn.Server):
         await asyncio.sleep(0)  # the loop closes them in its next turn
 
 
-def _config(app: FastAPI) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=Deadlines,
-        ws="none",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,  # any client on this machine could choose the address that is logged
-        lifespan="off",
-        timeout_graceful_shutdown=_PARTING,
-    )
-
-
-def _address(host: str) -> _Address:
+def _address(host: str, token: str | None) -> _Address:
     try:
-        return ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
+        address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
         raise InvalidSettings("host", f"must be an address of this machine, not {quoted(host)}") from None
-
-
-def _check_address(address: _Address, token: str | None) -> None:
     if token is None and not address.is_loopback:
         raise InvalidSettings(
             "host",
             f"{address} can be reached from other machines, and that needs a token: `duebell editor` has it "
             f"from DUEBELL_EDITOR_TOKEN; or serve this machine only, on 127.0.0.1",
         )
+    return address
 
 
 def _listen(address: _Address, port: int) -> socket.socket:

@@ -1,9 +1,9 @@
 """A batch of intake messages: which are done, which come again and when, and which are dead letters."""
 
 import logging
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from random import Random
 from typing import Any
 
 from duebell_editor.library.editor import Editor
@@ -42,7 +42,6 @@ class Intake:
 
     client  makes clients of AWS, by the name of a service
     settings  those of the intake say what messages may do
-    random  spreads the times at which messages come again
     """
 
     def __init__(
@@ -53,14 +52,12 @@ class Intake:
         settings: Settings = ALL_RIGHTS,
         clock: Callable[[], datetime] = utc_now,
         parallel: Parallel | None = None,
-        random: Random | None = None,
     ) -> None:
         self._editor = editor
         self._sqs = Sqs(client)
         self._settings = settings
         self.clock = clock
         self._parallel = parallel or Parallel()
-        self._random = random or Random()
 
     def take(
         self, records: Sequence[Mapping[str, Any]], *, until: datetime | None = None
@@ -92,7 +89,7 @@ class Intake:
                 break
         again = list({one.id: one for one in (*again, *messages)}.values())
         if again:
-            put_back(client, url, {one.receipt: self._pause(one) for one in again})
+            put_back(client, url, {one.receipt: pause_after(one.received) for one in again})
         log_event(
             _LOG,
             "intake",
@@ -128,10 +125,6 @@ class Intake:
                 again.setdefault(entry.message.id, []).append((entry, failure))
         return again, sum(taken)
 
-    def _pause(self, message: Message) -> int:
-        pause = pause_after(message.received)
-        return round(self._random.uniform(pause / 2, pause))
-
 
 def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[Entry]]:
     """The entries of these messages, no more at a time than are done within seconds.
@@ -149,8 +142,9 @@ def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[
 
 
 def pause_after(received: int) -> int:
-    """Seconds until a message comes again that has been delivered so often, before they are spread."""
-    return int(min(_FIRST_PAUSE * 2.0 ** min(received - 1, 20), _LONGEST_PAUSE))
+    """Seconds until a message comes again that has been delivered so often; at random, half of it or more."""
+    longest = min(_FIRST_PAUSE * 2.0 ** min(received - 1, 20), _LONGEST_PAUSE)
+    return round(random.uniform(longest / 2, longest))
 
 
 def _is_final(failure: Exception, message: Message) -> bool:

@@ -38,23 +38,14 @@ _MENDS = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
-_LASTS = {
-    _KEY: re.compile("^kms"),
-    _DENIED: re.compile("accessdenied|authorizationerror|notauthorized|unauthorized|forbidden"),
-    _ABSENT: re.compile("nonexistent|notfound|notexist|nosuch"),
-    _LARGE: re.compile("toolong|toolarge"),
-    _INVALID: re.compile(
-        "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure|parametervalueinvalid"
-    ),
-}
-_BY_STATUS: dict[int, str] = {
-    HTTPStatus.FORBIDDEN: _DENIED,
-    HTTPStatus.NOT_FOUND: _ABSENT,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: _LARGE,
-}
-
-#: SQS, SNS and EventBridge say in words alone that a message is too large.
-_LARGE_WORDS = re.compile("shorter than|too long|too large|over the limit|exceed", re.IGNORECASE)
+#: The refusals that last: their words, the codes that say them, and the status.
+_LASTS = (
+    (_KEY, "^kms", None),
+    (_DENIED, "accessdenied|authorizationerror|notauthorized|unauthorized|forbidden", HTTPStatus.FORBIDDEN),
+    (_ABSENT, "nonexistent|notfound|notexist|nosuch", HTTPStatus.NOT_FOUND),
+    (_LARGE, "toolong|toolarge", HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (_INVALID, "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure", None),
+)
 
 
 def fault_of_call(target: Target | DeliverySecret, error: Exception) -> Exception:
@@ -93,10 +84,10 @@ def _why(answer: Answer) -> str | None:
         or _MENDS.search(code)
     ):
         return None
-    found = next((why for why, pattern in _LASTS.items() if pattern.search(code)), None)
-    if found == _INVALID and _LARGE_WORDS.search(answer.message):
-        return _LARGE
-    return found or _BY_STATUS.get(answer.status) or (_INVALID if answer.is_senders else None)
+    of_sender = _INVALID if answer.is_senders else None
+    return next(
+        (why for why, codes, status in _LASTS if re.search(codes, code) or answer.status == status), of_sender
+    )
 
 
 #: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds

@@ -62,7 +62,6 @@ class Attempts:
         users = [action for name, action in context.actions.items() if not name.startswith(RESERVED)]
         self._must_watch = any(action.timeout or action.stoppable for action in users)
         self._read_tasks_at = context.now()
-        self._sends_batches_only = bool(users) and all(action.batch for action in users)
         self._to_claim: list[Attempt] = []
         self._unrecorded: list[Attempt] = []
 
@@ -79,13 +78,9 @@ class Attempts:
         """True if another task can be started.
 
         Tasks that are sent in batches take no place, up to a number that memory has room for: no thread waits
-        for each. If all actions send batches, the run waits for room for a full claim: a smaller one takes as
-        long.
+        for each.
         """
         places = self._context.free_places
-        if self._sends_batches_only:
-            room = places + _IN_BATCHES - len(self._under_way)
-            return room >= (1 if self._to_claim else AT_ONCE)
         if len(self._under_way) < places:
             return True
         in_places = sum(attempt.has_place for attempt in self._under_way.values())

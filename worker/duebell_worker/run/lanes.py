@@ -406,18 +406,14 @@ class Batcher(Generic[_T]):
     Solution: a thread of the pool first waits a moment for the others. Draining takes half of the calls.
     """
 
-    def __init__(
-        self, call: Callable[[list[_T]], None], *, most: int, side_by_side: int = 2, fills: bool = False
-    ) -> None:
+    def __init__(self, call: Callable[[list[_T]], None], *, most: int, side_by_side: int = 2) -> None:
         """`call` gets one to `most` items at a time, and must raise nothing.
 
         side_by_side  the number of calls at a time, so that a slow one does not hold up all items
-        fills         beside a call that is under way, only full ones are made
         """
         self._call = call
         self._most = most
         self._side_by_side = side_by_side
-        self._fills = fills
         self._lock = threading.Lock()
         self._waiting: list[_T] = []
         self._calls = 0
@@ -426,7 +422,7 @@ class Batcher(Generic[_T]):
         """Have these items handled: here, or in later batches of other threads."""
         with self._lock:
             self._waiting += items
-            if self._calls == self._side_by_side or self._is_left_to(self._calls):
+            if self._calls == self._side_by_side:
                 return
             self._calls += 1
         if threading.current_thread() is not threading.main_thread():
@@ -436,12 +432,8 @@ class Batcher(Generic[_T]):
 
     def _take(self) -> list[_T]:
         with self._lock:
-            if not self._waiting or self._is_left_to(self._calls - 1):
+            if not self._waiting:
                 self._calls -= 1
                 return []
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
             return batch
-
-    def _is_left_to(self, others: int) -> bool:
-        """Tell whether what waits is left to this many other calls: the last of them takes what is left."""
-        return self._fills and others > 0 and len(self._waiting) < self._most

@@ -27,7 +27,6 @@ from duebell_shared.bell.run_rules import AN_ATTEMPT, LONGEST_WAIT, SHORTEST, ST
 from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, Semaphore, parked_until, reopening
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Attempt, Ended, as_run, without_attempt
 from duebell_worker.run.context import RunContext
@@ -80,7 +79,6 @@ class Limiter:
         self._mean_times: dict[str, timedelta] = {}  # of attempts; the latest ones count most
         self._last_place = FIRST
         self._renewed_for = lease.until
-        self._released: Mapping[datetime, str] = {}
         self._to_free: set[str] = set()
         self._is_closed = False
         self._counting = threading.Lock()
@@ -102,15 +100,16 @@ class Limiter:
                 if self._limits is None:
                     raise
                 self._context.warn("limits_not_read", error)
+        released: Mapping[datetime, str] = {}
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
-            self._released = self._limits.released(self._context.now())
+            released = self._limits.released(self._context.now())
         self.renew()
         with self._counting:
             to_free, self._to_free = self._to_free, set()
         for action in to_free:
             self._change(action, None)
-        return self._released
+        return released
 
     def stays_for(self) -> timedelta:
         return STAYS if self._last_place > self._context.now() else timedelta(0)
@@ -190,12 +189,7 @@ class Limiter:
 
     def _is_early(self, attempt: Attempt) -> bool:
         """Tell whether the task was not parked: by chance it is due at such a time by itself."""
-        at, task = attempt.key.queued, attempt.stored[-1]
-        if at <= self._context.now():
-            return False
-        if attempt.is_ahead or attempt.status is Status.RUNNING:
-            return task.limited_since is None
-        return self._released.get(at) != task.action or task.limited_since is None
+        return attempt.key.queued > self._context.now() and attempt.stored[-1].limited_since is None
 
     def _is_over(self, attempt: Attempt) -> bool:
         """Tell whether no attempt is made at this task: then it needs no leave."""

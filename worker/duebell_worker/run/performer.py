@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from duebell_shared.errors import AwsError, AwsUnavailable, QueueFull
+from duebell_shared.errors import AwsError, AwsUnavailable
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
@@ -65,8 +65,6 @@ class Performer:
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
-        # No place is taken by those that went in batches, so their outcomes can wait for full calls.
-        self._sent = Batcher(self.record, most=AT_ONCE, fills=True)
         self.limiter = Limiter(
             context,
             lease,
@@ -298,8 +296,7 @@ class Performer:
             attempt.has_returned = True
             with attempt.is_over_at_error():
                 attempt.ended = self._ended_with(task, error)
-        record = self._outcomes if started[0][0].has_place else self._sent
-        record(*(attempt for attempt, _ in started if attempt.ended))
+        self._outcomes(*(attempt for attempt, _ in started if attempt.ended))
 
     def _passed_on(self, task: Task, span: "AttemptSpan") -> str | None:
         """The attempt's trace context, or that of the add where each attempt must make the same call."""
@@ -348,11 +345,6 @@ class Performer:
         for (attempt, one), new, result in zip(ended, kept, saved, strict=True):
             if result is False and attempt.stored[1:]:  # it was not recorded as begun
                 [result] = self._lanes.save([(attempt.stored[0], new)])  # noqa: PLW2901
-            if isinstance(result, QueueFull) and one.outcome is Outcome.SNOOZED:
-                # Its payload makes it larger than it was. With no outcome it would be made again as if the
-                # process had died.
-                attempt.ended = one = self._ended_with(one.started, result)  # noqa: PLW2901
-                [result] = self._lanes.save([(attempt.stored[-1], one.task)])  # noqa: PLW2901
             if isinstance(result, bool):
                 yield attempt, one if result else one._replace(outcome=Outcome.SUPERSEDED)
             else:

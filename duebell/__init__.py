@@ -30,7 +30,7 @@ _NAMES = {
     "duebell_editor.listing.queue_counts": "PastCounts Snapshot",
     "duebell_editor.listing.timeline": "Bucket Step",
     "duebell_editor.simulation.playing": "Start",
-    "duebell_editor.simulation.simulate": "ActionForecast Flattening Forecast Simulation Slot",
+    "duebell_editor.simulation.simulate": "ActionForecast Flattening Forecast Simulation",
     "duebell_editor.status.action_limits": "ActionLimit",
     "duebell_editor.status.health": "Diagnosis Problem ProblemKind SchedulerStatus",
     "duebell_editor.status.why": "WaitCause Why",

@@ -23,7 +23,6 @@ from duebell_editor.simulation.simulate import ActionForecast as ActionForecast
 from duebell_editor.simulation.simulate import Flattening as Flattening
 from duebell_editor.simulation.simulate import Forecast as Forecast
 from duebell_editor.simulation.simulate import Simulation as Simulation
-from duebell_editor.simulation.simulate import Slot as Slot
 from duebell_editor.status.action_limits import ActionLimit as ActionLimit
 from duebell_editor.status.health import Diagnosis as Diagnosis
 from duebell_editor.status.health import Problem as Problem

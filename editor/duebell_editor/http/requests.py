@@ -23,7 +23,6 @@ from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
-from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY, Assumed
 from duebell_editor.status.action_limits import LIMITS
 from duebell_shared.errors import InvalidTask
 from duebell_shared.limits.limits import check_at_most, check_closed, check_per_second
@@ -375,12 +374,6 @@ _Until = create_model(
 )
 
 
-def _assumed(number: Assumed) -> Any:
-    return Field(
-        default=number.default, strict=True, ge=number.least, le=number.most, description=number.means
-    )
-
-
 class Proposal(_Until):  # type: ignore[misc, valid-type]
     """The end of the simulation, and changes to simulate; nothing is changed."""
 
@@ -389,15 +382,10 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     pause: list[str] = Field(default=[], description="Actions to pause")
     spread: dict[
         str, Annotated[Any, BeforeValidator(partial(_read, "spread")), WithJsonSchema({"type": "number"})]
-    ] = Field(default={}, description="Spreads in seconds, by the id of a recurring task or by action")
+    ] = Field(default={}, description="Spreads in seconds, by the id of a recurring task")
     precision: Precision | None = Field(default=None, description="Another precision")
     flatten: bool = Field(
         default=False, strict=True, description="Spread recurring tasks so that the peak halves, and say how"
-    )
-    concurrency: int = _assumed(CONCURRENCY)
-    memory: int = _assumed(MEMORY)
-    most_starts: int = Field(
-        default=LISTED_STARTS, strict=True, ge=1, le=MAX_LIMIT, description="Starts to list, in order"
     )
 
 

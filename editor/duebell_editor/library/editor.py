@@ -29,7 +29,6 @@ from duebell_editor.listing.listing import Page, find_tasks, list_tasks
 from duebell_editor.listing.queue_counts import PastCounts, Snapshot, count_past, snapshot
 from duebell_editor.listing.recurring import list_recurring
 from duebell_editor.listing.timeline import Bucket, Step, timeline
-from duebell_editor.simulation import CONCURRENCY, LISTED_STARTS, MEMORY
 from duebell_editor.status.action_limits import ActionLimit, read_limits
 from duebell_editor.status.health import Diagnosis, SchedulerStatus
 from duebell_editor.status.status import read_status
@@ -266,9 +265,7 @@ class Editor:
         spread: Mapping[str, timedelta] | None = None,
         precision: Precision | str | None = None,
         flatten: bool = False,
-        concurrency: int = CONCURRENCY.default,
-        memory: int = MEMORY.default,
-        most_starts: int = LISTED_STARTS,
+        most_starts: int = 100,
     ) -> "Simulation":
         """Forecast the queue as it is, and with these changes. It assumes that nothing fails.
 
@@ -276,11 +273,9 @@ class Editor:
         add          tasks to add, as for `add_many`
         limits       other limits, by action: `{"mail": {"at_most": 5}}`, or per_second, closed
         pause        actions to pause
-        spread       other spreads, by the id of a recurring task or by action
+        spread       other spreads, by the id of a recurring task
         precision    another precision, minute or second
         flatten      spread recurring tasks so that the peak halves, and say how
-        concurrency  how many actions a run has under way at a time
-        memory       the worker's memory in MB, for the cost
         most_starts  how many starts to list, in order
 
         It reads the queue, the limits and some done tasks, and writes nothing. Each attempt takes the median
@@ -299,8 +294,6 @@ class Editor:
             spread=spread,
             precision=precision,
             flatten=flatten,
-            concurrency=concurrency,
-            memory=memory,
             most_starts=most_starts,
         )
 

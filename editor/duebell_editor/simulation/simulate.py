@@ -37,7 +37,6 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
 from duebell_shared.tasks.worker_record import WorkerRecord
 
-from . import CONCURRENCY, MEMORY
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
 
@@ -47,8 +46,8 @@ MOST_TASKS, _MEASURED = 200_000, 400
 #: The longest that is simulated.
 _LONGEST = timedelta(days=62)
 
-#: Lengths of the buckets, of which there are a hundred at most.
-_STEPS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 360, 1440))
+#: Assumed: the actions that a run has at a time, and the worker's memory in MB.
+_CONCURRENCY, _MEMORY = 16, 512
 
 #: Occurrences of one task that `flatten` looks at.
 _MOST_TIMES = 10_000
@@ -56,24 +55,7 @@ _MOST_TIMES = 10_000
 #: Spreads that `flatten` tries, the shortest first.
 _SPREADS = tuple(timedelta(minutes=minutes) for minutes in (5, 10, 15, 30, 60, 120, 240, 480, 1440))
 
-_MINUTE, _MOST_SLOTS = timedelta(minutes=1), 99
-
-
-class Slot(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a forecast from `start` on and before `end`.
-
-    starts           attempts that are started
-    at_once          the most attempts under way at a time
-    runs             runs that begin
-    lateness_max_ms  the largest lateness of a start, in milliseconds
-    """
-
-    start: Instant
-    end: Instant
-    starts: int
-    at_once: int
-    runs: int
-    lateness_max_ms: int
+_MINUTE = timedelta(minutes=1)
 
 
 class ActionForecast(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +90,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     rings      runs that the rule rings for
     runs       all runs, with those that another run calls
     dollars    the cost: writes, reads, the worker's time and its log; without free tiers
-    slots      the same by time
     actions    the same by action, the one with the most starts first
     first      the first starts, as many as were asked for
     """
@@ -127,7 +108,6 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     rings: int
     runs: int
     dollars: float
-    slots: tuple[Slot, ...]
     actions: tuple[ActionForecast, ...]
     first: tuple[Start, ...]
 
@@ -136,13 +116,11 @@ class Flattening(msgspec.Struct, frozen=True, kw_only=True):
     """A recurring task that leaves the peak.
 
     spread   the spread to give it
-    later    how much later it is then, each time
     command  the command that does it
     """
 
     id: str
     spread: timedelta
-    later: timedelta
     command: str
 
 
@@ -172,13 +150,9 @@ def simulate(
     spread: object,
     precision: object,
     flatten: object,
-    concurrency: int,
-    memory: int,
     most_starts: int,
 ) -> Simulation:
     """Do what `Editor.simulate` does, with tasks that are checked."""
-    for name, given, number in (("concurrency", concurrency, CONCURRENCY), ("memory", memory, MEMORY)):
-        check_limit(given, field=name, least=number.least, most=number.most)
     check_limit(most_starts, field="most_starts", most=1_000_000)
     proposed = _limits_of(limits, pause)
     spreads = {check_name("spread", id): checked("spread", one) for id, one in _mapping("spread", spread)}
@@ -197,7 +171,7 @@ def simulate(
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
     conditions_now = Conditions(
         head_start=head_start,
-        concurrency=concurrency,
+        concurrency=_CONCURRENCY,
         runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
         is_called=backend.function is not None,
         limits={name: one for name, one in of_now.items() if one.is_any},
@@ -217,16 +191,7 @@ def simulate(
         played = Played(
             tasks, conditions, now=now, until=until, record=record, expression=expression, running=ends
         )
-        return _forecast(
-            played,
-            conditions,
-            took,
-            now=now,
-            until=until,
-            added=added,
-            memory=memory,
-            most_starts=most_starts,
-        )
+        return _forecast(played, conditions, took, until=until, added=added, most_starts=most_starts)
 
     today = play(waiting, conditions_now)
     if not (add or proposed or spreads or wanted or is_flattened):
@@ -312,8 +277,8 @@ def _durations(queue: Queue, lanes: int, tasks: Iterable[Task]) -> dict[str, lis
 
 
 def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
-    """The task with the spread that is proposed for it, by its id or its action."""
-    given = spread.get(task.id, spread.get(task.action))
+    """The task with the spread that is proposed for it."""
+    given = spread.get(task.id)
     if given is None or not task.recurrence:
         return task
     try:
@@ -334,10 +299,8 @@ def _forecast(
     conditions: Conditions,
     took: Mapping[str, Sequence[float]],
     *,
-    now: datetime,
     until: datetime,
     added: int,
-    memory: int,
     most_starts: int,
 ) -> Forecast:
     starts = [one for one in played.starts if one.at <= until]
@@ -353,7 +316,7 @@ def _forecast(
         runs=len(played.runs),
         seconds=seconds,
         waits=bool(conditions.head_start),
-        memory_mb=memory,
+        memory_mb=_MEMORY,
         of=measured(),
     )
 
@@ -369,51 +332,22 @@ def _forecast(
         lateness_p90_ms=percentile(0.9),
         lateness_p99_ms=percentile(0.99),
         lateness_max_ms=percentile(1),
-        at_once=max((at_once for _, at_once in _at_once(starts)), default=0),
+        at_once=_most_at_once(starts),
         peak=minutes[peak_at] if peak_at else 0,
         peak_at=peak_at,
         rings=sum(run.is_rung for run in played.runs),
         runs=len(played.runs),
         dollars=round(cost.dollars, 6),
-        slots=_slots(starts, [run.began for run in played.runs], now, until),
         actions=_by_action(starts, conditions, took),
         first=tuple(starts[:most_starts]),
     )
 
 
-def _at_once(starts: Sequence[Start]) -> Iterable[tuple[datetime, int]]:
-    """Yields the time of each start, and the number of attempts that are under way after it."""
+def _most_at_once(starts: Sequence[Start]) -> int:
+    """The most attempts that are under way at a time."""
     ends = sorted(one.ends_at for one in starts)
-    for number, one in enumerate(starts, start=1):
-        yield one.at, number - bisect.bisect_right(ends, one.at)
-
-
-def _slots(
-    starts: Sequence[Start], runs: Sequence[datetime], now: datetime, until: datetime
-) -> tuple[Slot, ...]:
-    step = next((step for step in _STEPS if (until - now) / step < _MOST_SLOTS), _STEPS[-1])
-    first = now.replace(
-        minute=now.minute - now.minute % max(1, min(60, step // _MINUTE)), second=0, microsecond=0
-    )
-    count = math.ceil((until - first) / step)
-    number, most, late = [0] * count, [0] * count, [0] * count
-    for (at, at_once), one in zip(_at_once(starts), starts, strict=True):
-        place = min((at - first) // step, count - 1)
-        number[place] += 1
-        most[place] = max(most[place], at_once)
-        late[place] = max(late[place], one.lateness_ms)
-    of_runs = Counter(min((at - first) // step, count - 1) for at in runs)
-    return tuple(
-        Slot(
-            start=first + place * step,
-            end=first + (place + 1) * step,
-            starts=number[place],
-            at_once=most[place],
-            runs=of_runs[place],
-            lateness_max_ms=late[place],
-        )
-        for place in range(count)
-    )
+    under_way = (number - bisect.bisect_right(ends, one.at) for number, one in enumerate(starts, start=1))
+    return max(under_way, default=0)
 
 
 def _by_action(
@@ -467,7 +401,7 @@ def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[
                 due.subtract(_minute(at) for at in times)
                 due.update(moved)
                 command = f"duebell update {shlex.quote(id)} --spread {spread // _MINUTE}m"
-                found.append(Flattening(id=id, spread=spread, later=later, command=command))
+                found.append(Flattening(id=id, spread=spread, command=command))
                 break
     return tuple(found)
 

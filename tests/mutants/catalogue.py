@@ -413,12 +413,6 @@ MUTANTS = (
         _TRANSACTIONS,
     ),
     Mutant(
-        "a committed task that a relane moved is not found",
-        "backend.store.get(write.old.lane, write.old.id) or _moved(backend, write.old)",
-        "backend.store.get(write.old.lane, write.old.id)",
-        _RELANE,
-    ),
-    Mutant(
         "a run that is for some lanes claims all",
         "[number for number in free if only is None or number in only]",
         "free",

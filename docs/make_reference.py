@@ -12,7 +12,6 @@ import typer
 import duebell
 import duebell.http
 import duebell.testing
-from duebell_editor.cli.context import EVERYWHERE
 from duebell_editor.cli.errors import MEANINGS, exit_of
 from duebell_editor.cli.program import GROUPS as GROUPS_OF_COMMANDS
 from duebell_editor.cli.program import app
@@ -151,7 +150,7 @@ def _commands() -> Iterator[str]:
 def _command(command: Any, path: str) -> Iterator[str]:
     call = " ".join([path, *(one.metavar or one.name.upper() for one in _arguments(command))])
     yield f"### {path}\n\n```text\n{call}\n```\n\n{_marked(command.help)}\n"
-    own = [one for one in command.params if one.name not in {*EVERYWHERE, "help"} and not one.hidden]
+    own = [one for one in command.params if one.name != "help" and not one.hidden]
     rows = [f"| {_named(one)} | {_marked(one.help).replace('|', '&#124;')} |" for one in own]
     if rows:
         yield "\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n"

@@ -13,7 +13,7 @@ import typer
 
 from duebell_editor.cli.context import Context, with_options
 from duebell_editor.cli.errors import Exit
-from duebell_editor.cli.program import examples, with_json
+from duebell_editor.cli.program import examples
 
 from .bundle.bundle import build
 from .bundle.dependencies import IN_RUNTIME
@@ -222,7 +222,6 @@ def deploy(
 
 
 @app.command(epilog=examples("verify", "verify --no-probe --json", more=_VERIFY))
-@with_json()
 def verify(
     context: Context,
     *,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.program import examples, with_json
+from duebell_editor.cli.program import examples
 from duebell_editor.simulation.cost import MONTH, PRICES, REQUESTS, Usage, cost, idle_dollars, measured
 from duebell_shared.settings import Precision
 
@@ -31,7 +31,6 @@ _INTERVALS = {
 
 
 @app.command("cost", epilog=examples("cost --tasks 1000000", "cost --tasks 200 --recurring hourly"))
-@with_json()
 def cost_command(
     context: Context,
     *,

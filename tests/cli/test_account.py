@@ -12,31 +12,28 @@ import pytest
 from botocore.stub import Stubber
 
 from duebell import Editor
+from duebell_editor.cli.account import Account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.program import run
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra import commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_shared.errors import NotDeployed
+from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell
 
 BEFORE = {
     "AWS_PROFILE": "before",
-    "AWS_SESSION_TOKEN": "before",
     "AWS_REGION": "before",
     "AWS_DEFAULT_REGION": "before",
     "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
-    "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2",
-    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
 }
 
 
 @pytest.fixture
 def profile(duebell: Duebell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """A profile with keys of its own, in an environment (set up by `duebell`) that says everything else."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     credentials = tmp_path / "credentials"
     credentials.write_text("[before]\n[mine]\naws_access_key_id = MINE\naws_secret_access_key = secret\n")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
@@ -60,10 +57,15 @@ def chosen(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("is_before", [True, False])
 def test_a_profile_beats_keys_in_the_environment(
-    duebell: Duebell, profile: str, chosen: list[boto3.Session], *, is_before: bool
+    duebell: Duebell,
+    profile: str,
+    chosen: list[boto3.Session],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_before: bool,
 ) -> None:
     # Given keys in the environment, which the SDK takes before any profile
-    assert os.environ["AWS_ACCESS_KEY_ID"] == "testing"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     # When a profile is asked for, before the command or after it
     option = ("--profile", profile)
     assert duebell(*((*option, "list") if is_before else ("list", *option))).status == 0
@@ -111,7 +113,7 @@ def test_commands_about_the_stack_go_by_them_too(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_worker_that_is_run_here_finds_them_in_its_environment(
-    profile: str, monkeypatch: pytest.MonkeyPatch
+    duebell: Duebell, profile: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a program that makes clients of its own
     found: list[object] = []
@@ -125,7 +127,12 @@ def test_a_worker_that_is_run_here_finds_them_in_its_environment(
 
     monkeypatch.setattr("duebell_worker.entry.load", load)
     monkeypatch.setattr("duebell_worker.log.to_stdout", lambda: None)
+    # When keys in the environment would win over the profile, then it says so
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
+    refused = duebell("run", "--actions", "a:b", "--profile", profile)
+    assert (refused.status, "unset AWS_ACCESS_KEY_ID" in refused.err) == (2, True)
     # When it is run with an account, then they have it
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     where = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
     stopped(monkeypatch, "run", "--actions", "a:b", "--profile", profile, *where)
     assert found == ["MINE", "http://127.0.0.1:4566", "mars-north-1"]
@@ -172,7 +179,7 @@ def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
     monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
-    settings = Context(name="sales", region="eu-north-1").account.settings
+    settings = Account(name="sales", region="eu-north-1").settings
     assert settings == Settings(
         table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
         color=Color.RED, changed_by="anna", strict_actions=True,
@@ -184,26 +191,18 @@ def test_one_that_is_not_there_says_how_to_find_it(aws: Stubber) -> None:
     with pytest.raises(
         NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
     ):
-        _ = Context(name="sales", region="eu-north-1").account.settings
+        _ = Account(name="sales", region="eu-north-1").settings
 
 
 @pytest.mark.parametrize("is_encrypted", [True, False])
-def test_without_permission_the_usual_names_are_assumed_and_that_is_said(
-    aws: Stubber, capsys: pytest.CaptureFixture[str], *, is_encrypted: bool
-) -> None:
+def test_without_permission_it_names_the_way_out(aws: Stubber, *, is_encrypted: bool) -> None:
     if is_encrypted:
-        error = {"Error": {"ErrorCode": "AccessDenied", "Message": "no kms:Decrypt"}}
+        error = {"Error": {"ErrorCode": "AccessDenied", "Message": "AccessDenied: no kms:Decrypt"}}
         aws.add_response("get_function_configuration", function(Environment=error))
     else:
-        aws.add_client_error("get_function_configuration", "AccessDeniedException")
-    assert Context(name="sales", region="eu-north-1").account.settings == Settings(
-        table="sales", rule="sales", function="sales", name="sales"
-    )
-    said = capsys.readouterr().err
-    assert said.startswith(
-        "warning: the settings of 'sales' could not be read, so the usual ones are assumed"
-    )
-    assert ("no kms:Decrypt" if is_encrypted else "AccessDeniedException") in said
+        aws.add_client_error("get_function_configuration", "AccessDenied")
+    with pytest.raises(AwsRefused, match=r"AccessDenied.* set the variables that `duebell deploy` prints"):
+        _ = Account(name="sales", region="eu-north-1").settings
 
 
 def local_stack(folder: Path) -> None:
@@ -225,42 +224,33 @@ def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No region is given, and the current folder is empty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "DUEBELL_STATE"):
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.usefixtures("_no_region")
-def test_without_a_region_the_stack_of_this_folder_is_told_of(tmp_path: Path) -> None:
-    with pytest.raises(WrongUsage) as raised:
-        _ = Context().account.backend
-    assert str(raised.value) == (
-        "AWS_REGION is not set: give --region; `duebell local` starts a stack on this machine"
-    )
-    local_stack(tmp_path / ".duebell")
-    with pytest.raises(WrongUsage) as raised:
-        _ = Context().account.backend
-    assert str(raised.value) == (
-        "AWS_REGION is not set: give --region, or --name local, the stack of `duebell local` here"
-    )
+def test_without_a_region_it_says_what_to_give() -> None:
+    with pytest.raises(WrongUsage, match="AWS_REGION is not set: give --region, or --name local"):
+        _ = Account().backend
 
 
 @pytest.mark.usefixtures("profiles")
 def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
-        _ = Context(name="local").account.session
+        _ = Account(name="local").session
     local_stack(tmp_path / ".duebell")
     monkeypatch.setenv("AWS_PROFILE", "shop")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
     monkeypatch.setenv("DUEBELL_AUDIT", "table")  # nothing is deployed with --audit there
-    context = Context(name="local")
-    credentials = context.account.session.get_credentials()
+    account = Account(name="local")
+    credentials = account.session.get_credentials()
     assert credentials
     assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
-    client = context.account.session.client("dynamodb")
+    client = account.session.client("dynamodb")
     assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
-    settings = context.account.settings
+    settings = account.settings
     assert (settings.table, settings.color, settings.audit) == ("duebell", Color.GRAY, "table")
-    context.account.export_account()
+    account.export()
     assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
     assert "AWS_PROFILE" not in os.environ

@@ -101,7 +101,7 @@ def test_a_task_that_is_unique_is_found_again(duebell: Duebell, editor: Editor, 
     file.write_text('{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}')
     added = duebell("add", "--from", str(file), "--if-exists", "keep")
     # Then it is there already
-    assert (added.status, added.out) == (0, "0 added, 1 there already, 0 failed\n")
+    assert (added.status, added.out) == (0, "0 added, 1 there already\n")
     assert editor.list().tasks == (first,)
 
 
@@ -133,7 +133,11 @@ def test_a_batch(duebell: Duebell, editor: Editor) -> None:
     assert (shown["members"]["left"], shown["members"]["on_failed"]) == (1, "alarm")
     assert "left: 1" in duebell("show", "b").out
     assert "b" in duebell("show", "m").out
-    assert duebell("list", "--status", "blocked").out.startswith("b\tblocked\treport\t")
+    assert duebell("list", "--status", "blocked").out.splitlines()[1].split()[:3] == [
+        "b",
+        "blocked",
+        "report",
+    ]
     assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
     assert duebell("batch", "m").status == 2
     assert editor.get("b").payload["month"] == 1
@@ -192,11 +196,11 @@ def test_chunks_are_written_before_the_next_is_read(
     with mock.patch.object(editor, "add_many", calls):
         status, out, err = duebell("add", "--from", "-", stdin=given)
     # Then it says what was stored, and that repeating it does no harm
-    assert (status, out) == (130, "2 added, 0 failed\n")
+    assert (status, out) == (130, "2 added\n")
     assert "broken off: up to 2 more lines may be stored; repeat it with --if-exists keep" in err
     # And that is so
     status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
-    assert (status, out) == (0, "3 added, 2 there already, 0 failed\n")
+    assert (status, out) == (0, "3 added, 2 there already\n")
 
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +229,7 @@ def test_an_add_that_is_broken_off_sets_the_rule_for_stored_tasks(duebell: Duebe
 def test_stored_tasks_are_counted_when_the_rule_cannot_be_set(duebell: Duebell, editor: Editor) -> None:
     with mock.patch.object(editor._rule, "arm", side_effect=errors.NotArmed("no rule")):
         status, out, err = duebell("add", "--from", "-", stdin=f"{line('a')}\n{line('b')}")
-    assert (status, out) == (5, "2 added, 0 failed\n")
+    assert (status, out) == (5, "2 added\n")
     assert "no rule; `duebell doctor --fix` sets it right" in err
 
 
@@ -236,7 +240,7 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     assert (status, sorted(line["id"] for line in lines(out))) == (0, ["r", "ü"])
     file = tmp_path / "queue.jsonl"
     file.write_text(out, encoding="utf-8")
-    assert duebell("import", str(file)).out == "0 written, 2 there already, 0 failed\n"
+    assert duebell("import", str(file)).out == "0 written, 2 there already\n"
     status, _, err = duebell("import", str(tmp_path / "missing"))
     assert (status, "cannot read" in err) == (2, True)
     file.write_text(out + "oops\n", encoding="utf-8")
@@ -248,10 +252,10 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
 def test_more_lanes(duebell: Duebell) -> None:
     for number in range(20):
         duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
-    status, out, _ = duebell("relane", "9")
-    assert status == 0
-    assert re.fullmatch(r"9 lanes, \d+ tasks moved\n", out)
-    assert duebell("relane", "9").out == "9 lanes, 0 tasks moved\n"
+    [told] = lines(duebell("relane", "9", "--json").out)
+    assert told["lanes"] == 9
+    assert told["moved"] > 0
+    assert duebell("relane", "9").out.split() == ["lanes", "9", "moved", "0"]
     status, _, err = duebell("relane", "65")
     assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)
     assert duebell("show", "task-7").status == 0
@@ -265,7 +269,7 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path
         '{"action": "x", "schedule": "rate(1 hour)", "id": "c", "end": "2027-01-01T00:00:00Z"}\n'
     )
     add = ("add", "--from", str(file))
-    assert duebell(*add) == (0, "3 added, 0 failed\n", "")
+    assert duebell(*add) == (0, "3 added\n", "")
     assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
     assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
     assert editor.get("c").recurrence
@@ -275,62 +279,14 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path
     status, out, err = duebell(*add)
     assert (status, out) == (7, "2 added, 3 failed\n")
     assert err.startswith("warning: 1 line without an id or `unique`: if this")
-    assert "line 1: a task 'a' exists already: choose another --id, or give --if-exists keep" in err
+    assert "line 1: a task 'a' exists already: choose another id" in err
     # Or kept, and not counted as added
-    assert duebell(*add, "--if-exists", "keep").out == "1 added, 4 there already, 0 failed\n"
+    assert duebell(*add, "--if-exists", "keep").out == "1 added, 4 there already\n"
     [document] = lines(duebell(*add, "--if-exists", "keep", "--json").out)
     assert document == {"added": 1, "there_already": 4, "failures": []}
     # And what stands in the lines is not given beside them
     status, _, err = duebell(*add, "--in", "1h")
     assert (status, err) == (2, "error: --from cannot be combined with --in: its lines have these fields\n")
-
-
-def test_a_due_date_long_past_is_warned_of(duebell: Duebell) -> None:
-    outcome = duebell("add", "x", "--due", "2026-11-20T12:00Z", "--id", "a")
-    assert outcome.status == 0
-    assert outcome.err == "warning: a: its due date, 2026-11-20 12:00:00 UTC, was 1 d ago: it runs at once\n"
-    # But not one that has only just passed, nor one to come
-    assert duebell("move", "a", "--due", "2026-11-21T11:58Z").err == ""
-    assert duebell("move", "a", "--in", "1h").err == ""
-
-
-@pytest.mark.parametrize(
-    ("shown", "due", "said"),
-    [
-        (
-            "2026-03-29T02:30",
-            "2026-03-29T01:00:00.000Z",
-            "clocks in Europe/Berlin skip 2026-03-29T02:30: 03:00 CEST is taken",
-        ),
-        (
-            "2026-10-25T02:30",
-            "2026-10-25T00:30:00.000Z",
-            "clocks in Europe/Berlin show 2026-10-25T02:30 twice: the first, 02:30 CEST, is taken; "
-            "2026-10-25T02:30+01:00 is the other",
-        ),
-    ],
-)
-def test_a_time_that_clocks_skip_or_repeat_is_warned_of(
-    duebell: Duebell, shown: str, due: str, said: str
-) -> None:
-    arguments = ("add", "x", "--due", shown, "--timezone", "Europe/Berlin")
-    assert f"warning: --due: {said}\n" in duebell(*arguments).err
-    # And to a program as JSON
-    outcome = duebell(*arguments, "--json")
-    assert lines(outcome.out)[0]["due"] == due
-    assert lines(outcome.err)[0] == {"warning": f"--due: {said}"}
-
-
-def test_a_time_is_confirmed_in_the_zone_it_was_given_in(duebell: Duebell) -> None:
-    arguments = ("--due", "2026-12-31 09:00", "--timezone", "Asia/Tokyo")
-    outcome = duebell("add", "x", "--id", "a", *arguments)
-    assert outcome.out.endswith("(in 39 d 12 h), 2026-12-31 09:00:00 in Asia/Tokyo\n")
-    assert duebell("move", "a", *arguments).out.endswith("2026-12-31 09:00:00 in Asia/Tokyo\n")
-    assert duebell("cancel", "a").out.endswith("(in 39 d 12 h)\n")
-    # And a schedule's, but not when clocks there show the same as here
-    schedule = ("add", "x", "--schedule", "0 9 * * *", "--timezone")
-    assert "2026-11-22 09:00:00 in Asia/Tokyo" in duebell(*schedule, "Asia/Tokyo").out
-    assert duebell(*schedule, "Europe/London").out.endswith("(in 21 h)\n")
 
 
 BERLIN = ("--timezone", "Europe/Berlin")
@@ -343,5 +299,4 @@ def test_times_are_read_by_the_package(duebell: Duebell, editor: Editor) -> None
     assert editor.get("once").due.isoformat() == "2026-12-31T08:00:00+00:00"
     assert editor.get("daily").due.isoformat() == "2026-12-24T08:00:00+00:00"
     # And told by it
-    assert ", 2026-12-24 09:00:00 in Europe/Berlin" in duebell("pause", "daily").out
     assert "2026-11-22 09:00:00 +0100" in duebell("preview", "0 9 * * *", *BERLIN).out

@@ -3,23 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from duebell_editor.cli.context import profiles
-from duebell_editor.cli.options import zones
-
 pytestmark = pytest.mark.slow
-
-
-def test_zones_and_profiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert "Europe/Berlin" in zones("Europe/B")
-    config = tmp_path / "config"
-    config.write_text("[profile one]\n[profile other]\n[profile two]\n")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
-    assert profiles("o") == ["one", "other"]
 
 
 def complete(words: str, at_word: int) -> list[str]:
@@ -44,7 +31,6 @@ def complete(words: str, at_word: int) -> list[str]:
     return done.stdout.split()
 
 
-def test_bash_is_offered_commands_statuses_and_zones() -> None:
+def test_bash_is_offered_commands_and_statuses() -> None:
     assert complete("duebell re", 1) == ["resume", "retry", "relane"]
     assert complete("duebell list --status ca", 3) == ["cancelled"]
-    assert "Europe/Berlin" in complete("duebell add x --timezone Europe/B", 4)

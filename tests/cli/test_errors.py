@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
+from duebell_editor.cli.output import Output
 from duebell_editor.cli.program import GROUPS, app, run
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
@@ -120,7 +121,7 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
     assert any(command in one.split() for one in examples)
     for call in itertools.chain(*(one.split(" | duebell ") for one in examples)):
         words = shlex.split(re.split(" [>|] ", call)[0])
-        root = PROGRAM.make_context("duebell", words, obj=Context())
+        root = PROGRAM.make_context("duebell", words, obj=Output())
         name, *arguments = list(root._protected_args) + list(root.args)
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 

@@ -1,6 +1,7 @@
 """The commands `list` and `changes`: their rows, their pages, and the way to the next page."""
 
 import json
+import re
 import shlex
 from datetime import timedelta
 
@@ -36,29 +37,28 @@ def test_all_comes_page_after_page(
     assert (outcome.status, outcome.err) == (0, "")
 
 
-def test_list_is_a_line_with_tabs_for_each_task_when_nobody_looks(duebell: Duebell, editor: Editor) -> None:
+def test_a_list_in_a_pipe_is_a_row_for_each_task(duebell: Duebell, editor: Editor) -> None:
     # Given tasks with odd ids, one that recurs and one that failed
     duebell("add", "b", "--in", "2h", "--id", "[bold red]second[/]")
     duebell("add", "a", "--in", "1h", "--id", "first")
     duebell("add", "a", "--schedule", "rate(3 hours)", "--id", "third " + "x" * 240)
     # When they are listed
     status, out, err = duebell("list")
-    # Then each is a line of fields, nothing cut, nothing padded, and no heading
+    # Then each is a row, and nothing is cut
     assert (status, err) == (0, "")
-    first, second, third = (line.split("\t") for line in out.splitlines())
-    due = "2026-11-21T13:00:00.000Z"
-    assert first == ["first", "scheduled", "a", due, due, "0", "", "", ""]
+    first, second, third = (re.split("  +", line.strip()) for line in out.splitlines()[1:])
+    assert " ".join(first) == "first scheduled a 2026-11-21 13:00 (in 1 h)"
     assert second[0] == "[bold red]second[/]"
-    assert (third[0], third[7]) == ("third " + "x" * 240, "rate(3 hours)")
-    # And a failure is told in its line, however many lines it had
+    assert third[0] == "third " + "x" * 240
+    # And a failure is told in its row, however many lines it had
     fail(editor, "first")
-    [failed] = duebell("list", "--status", "failed").out.splitlines()
-    assert failed.split("\t")[5:] == ["1", due, "", r"ValueError: \x1b[2Jgone [red]"]
+    [_, failed] = duebell("list", "--status", "failed").out.splitlines()
+    assert failed.rstrip().endswith(r"ValueError: \x1b[2Jgone [red]")
     assert "\x1b" not in out + failed
 
 
 def test_an_empty_list_says_so(duebell: Duebell) -> None:
-    assert duebell("list") == (0, "", "no tasks\n")
+    assert duebell("list") == (0, "", "nothing found\n")
     assert duebell("list", "--json") == (0, "", "")
 
 
@@ -80,7 +80,7 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
     first = duebell("list", "--limit", "1")
     assert first.err.startswith("there is more: repeat with --cursor ")
     assert ids("--cursor", first.err.split()[-1]) == ["t3"]
-    assert [line.split("\t")[0] for line in duebell("list", "--all").out.splitlines()] == ["t1", "t3"]
+    assert [line.split()[0] for line in duebell("list", "--all").out.splitlines()] == ["id", "t1", "t3"]
 
 
 def test_stored_values_are_no_commands_for_terminals(duebell: Duebell, editor: Editor) -> None:
@@ -90,7 +90,7 @@ def test_stored_values_are_no_commands_for_terminals(duebell: Duebell, editor: E
     # When they are listed, watched and exported in a pipe
     listed, exported = duebell("list").out, duebell("export").out
     # Then nothing is obeyed
-    assert listed.split("\t")[0] == "=1+1"
+    assert "=1+1" in listed
     assert all(one.isprintable() for one in exported.strip())
     # And an export is the same JSON
     [task] = lines(exported)

@@ -89,6 +89,11 @@ def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(
     monkeypatch.setattr(Task, "history", events)
     heading, before, row, last = duebell("history", "mail-1").out.splitlines()
     assert re.split(r"  +", last.strip())[1:] == ["expired"]
-    assert re.split(r"  +", heading.strip()) == ["at", "what", "took", "lateness", "ring", "start"]
+    assert re.split(r"  +", heading.strip()) == ["at", "what", "took", "lateness", "parts of lateness"]
     assert before.split("  ")[1].strip() == "changes and attempts before are not kept"
-    assert re.split(r"  +", row.strip())[1:] == ["attempt 2 done", "1.5 s", "64.0 s", "60.0 s", "4.0 s"]
+    assert re.split(r"  +", row.strip())[1:] == [
+        "attempt 2 done",
+        "1.5 s",
+        "64.0 s",
+        "ring: 60.0 s start: 4.0 s",
+    ]

@@ -2,18 +2,16 @@
 
 import re
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from msgspec.structs import replace
-from rich.console import Console
 
 from duebell import Editor, Failure, Status
 from duebell_editor.cli.options import duration
-from duebell_editor.cli.output import indented, plain, relative, table, when
-from duebell_editor.cli.tasks import tasks_table
+from duebell_editor.cli.output import plain, relative, when
+from duebell_shared.backend import Backend
 from tests.cli.program import Duebell, fail
 from tests.support import NOON
 
@@ -93,92 +91,50 @@ def test_control_characters_are_escaped() -> None:
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
 
 
-def drawn(table: object, width: int) -> list[str]:
-    """The lines that a terminal of this width shows."""
-    console = Console(width=width, force_terminal=True, no_color=True, highlight=False, legacy_windows=False)
-    with console.capture() as capture:
-        console.print(table)
-    lines = [
-        line.rstrip() for line in capture.get().replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines()
-    ]
-    assert all(len(line) <= width for line in lines)
-    return lines
-
-
-def test_finished_tasks_say_when_they_ended_and_why_they_failed(duebell: Duebell, editor: Editor) -> None:
-    # Given a task that failed, and one that was cancelled
-    for id in ("bad", "gone"):
-        duebell("add", "x", "--in", "1h", "--id", id)
-    fail(editor, "bad")
-    duebell("cancel", "gone")
-    tasks = [editor.get("bad"), editor.get("gone")]
-    # When they are shown
-    heading, bad, gone = drawn(tasks_table(tasks, NOON, width=120), 120)
-    # Then their ends are, and of the one, why
-    assert heading.split() == ["id", "status", "action", "due", "ended", "error"]
-    assert r"2026-11-21 13:00  ValueError: \x1b[2Jgone [red]" in bad
-    assert gone.endswith("2026-11-21 12:00")
-
-
-def test_a_long_id_leaves_the_other_columns_in_sight(editor: Editor) -> None:
-    id = "customer-42/" * 9
-    lines = drawn(tasks_table([editor.add("charge", due=timedelta(hours=1), id=id)], NOON, width=80), 80)
-    assert "".join(line.split()[0] for line in lines[1:]) == id
-    assert lines[1].split()[1:] == ["scheduled", "charge", "2026-11-21", "13:00", "in", "1", "h"]
-
-
-def test_a_way_out_is_indented_on_each_of_its_lines() -> None:
-    lines = drawn(indented("deploy a worker that has it, or give the tasks another action"), 40)
-    assert lines == ["  deploy a worker that has it, or give", "  the tasks another action"]
-
-
-def test_a_long_error_takes_few_lines_of_a_narrow_screen(editor: Editor) -> None:
-    task = editor.add("charge", due=timedelta(hours=1), id="customer-42")
-    error = Failure(type="TimeoutError", message="the bank did not answer " * 20)
-    failed = replace(task, status=Status.FAILED, queued=None, finished_at=NOON, failure=error)
-    # Then it is cut, and on a wide one less
-    assert len(drawn(tasks_table([failed], NOON, width=80), 80)) <= 5
-    assert drawn(tasks_table([failed], NOON, width=300), 300)[1].count("the bank did not answer") == 8
-
-
-def test_a_list_on_a_terminal_is_a_table(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def terminal(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Run the program on a terminal of this width; the lines that it shows."""
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "120")
-    assert duebell("list").out == "no tasks\n"
-    duebell("add", "x", "--in", "1h", "--id", "a")
-    heading, row = duebell("list").out.splitlines()
-    assert "status" in heading
-    assert "in 1 h" in row
+
+    def run(width: int, *arguments: str) -> list[str]:
+        monkeypatch.setenv("COLUMNS", str(width))
+        shown = [re.sub("\x1b.*?m", "", line).rstrip() for line in duebell(*arguments).out.splitlines()]
+        assert max(map(len, shown)) <= width
+        return shown
+
+    return run
+
+
+def test_a_list_is_readable_on_a_terminal(
+    editor: Editor, backend: Backend, terminal: Callable[..., list[str]]
+) -> None:
+    # Given a task with a long error, one with a long id, and one that is late
+    task = editor.add("charge", due=timedelta(hours=1), id="customer-42")
+    failure = Failure(type="TimeoutError", message="the bank did not answer " * 20)
+    failed = replace(task, status=Status.FAILED, queued=None, finished_at=NOON, failure=failure)
+    assert backend.store.save(task, failed)
+    editor.add("charge", due=timedelta(hours=1), id="customer-42/" * 9)
+    # Then the beginning of the error stands in few lines, and no column is squeezed
+    heading, *rows = terminal(80, "list", "--status", "failed")
+    assert heading.split() == ["id", "status", "action", "at", "error"]
+    assert rows[0].split()[:2] == ["customer-42", "failed"]
+    assert len(rows) <= 5
+    assert "did not answer" in " ".join(terminal(200, "list", "--status", "failed")[1].split())
+    # And the long id leaves the other columns in sight
+    rows = terminal(80, "list")[1:]
+    assert "".join(row[:40].strip() for row in rows) == "customer-42/" * 9
+    assert "status: scheduled; action: charge" in rows[0]
 
 
 def test_nothing_is_cut_off_on_a_narrow_terminal(
-    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+    duebell: Duebell, editor: Editor, terminal: Callable[..., list[str]]
 ) -> None:
     # Given an attempt that failed, and a terminal too narrow for a row of all that is known of it
     duebell("add", "x", "--in", "1h", "--id", "bad")
     fail(editor, "bad")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("COLUMNS", "60")
-    # When the task and its history are shown
-    shown, history = (re.sub("\x1b.*?m", "", duebell(name, "bad").out) for name in ("show", "history"))
-    # Then no line is longer, and all of it is there, by names that say what it is
-    assert max(map(len, shown.splitlines())) <= 60
-    _, _, failures = " ".join(shown.split()).partition(" failures ")
+    # Then all of it is there
+    failures = " ".join(" ".join(terminal(60, "show", "bad")).partition(" failures ")[2].split())
     assert "at 2026-11-21 13:00:00 UTC what: attempt 1 failed; " in failures
     assert failures.endswith("gone [red]")
-    assert re.search("deleted +2026-", shown)
-    assert "what: attempt 1 failed; error: ValueError: " in " ".join(history.split())
-
-
-def test_a_table_that_is_too_wide_is_folded_and_not_cut() -> None:
-    row = (
-        "b0036fe9-1980-456d-9602-be998b9f62a6",
-        "scheduled",
-        "charge",
-        "2026-12-31 01:00",
-        "2026-12-31 01:02",
-        "in 49 min 57 s",
-    )
-    lines = drawn(table(("id", "status", "action", "due", "next look", ""), [row]), 80)
-    missing = Counter("".join(row).replace(" ", "")) - Counter("".join(lines))
-    assert not missing
+    history = " ".join(" ".join(terminal(60, "history", "bad")).split())
+    assert "what: attempt 1 failed; error: ValueError: " in history

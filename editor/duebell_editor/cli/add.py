@@ -21,7 +21,7 @@ from .context import Context, option
 from .errors import Exit, WrongUsage, describe
 from .options import opened, with_fields
 from .output import Output
-from .program import examples, with_json
+from .program import examples
 from .tasks import print_change
 
 #: Lines that are written at a time.
@@ -57,9 +57,9 @@ def _task(line: bytes, now: datetime) -> NewTask:
     return task
 
 
-@dataclass
-class _Tally:
-    """The result of the lines so far."""
+@dataclass(kw_only=True)
+class _Result:
+    """The result of the lines so far; of a failure, its line and why."""
 
     added: int = 0
     there_already: int = 0
@@ -69,13 +69,8 @@ class _Tally:
         self.failures.append({"line": line, "detail": describe(error)})
 
     def tell(self, out: Output) -> None:
-        """Print how many were added, and which failed and why."""
-        if out.as_json:
-            out.print_json(vars(self))
-            return
-        there = f"{self.there_already:,} there already, " if self.there_already else ""
-        print(f"{self.added:,} added, {there}{len(self.failures):,} failed")
-        out.note_some([f"line {one['line']}: {one['detail']}" for one in self.failures])
+        there = f", {self.there_already:,} there already" if self.there_already else ""
+        out.report(f"{self.added:,} added{there}", vars(self), self.failures)
 
 
 def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
@@ -85,15 +80,17 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
 
     policy  `if_exists` and `max_wait` of the library, the same for all lines
     """
-    if others := context.given_besides("from_", *policy):
-        raise WrongUsage(f"--from cannot be combined with {', '.join(others)}: its lines have these fields")
-    out, tally = context.out, _Tally()
+    for name, value in context.params.items():
+        if value and name not in {"from_", *policy}:
+            other = context.option_of(name)
+            raise WrongUsage(f"--from cannot be combined with {other}: its lines have these fields")
+    out, result = context.out, _Result()
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())
     for number, error in sorted(wrong.items()):
-        tally.fail(number, error)
+        result.fail(number, error)
     if wrong:
-        tally.tell(out)
+        result.tell(out)
         raise WrongUsage(f"{_count(len(wrong))} cannot be right; nothing was added")
     if without_id := sum(task.get("id") is None for task in tasks.values()):
         out.warn(f"{_count(without_id)} without an id or `unique`: if this is repeated, they are added again")
@@ -101,16 +98,16 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     try:
         for start in range(0, len(lines), _CHUNK):
             out.progress(start, len(lines))
-            _write(editor, lines[start : start + _CHUNK], policy, tally)
+            _write(editor, lines[start : start + _CHUNK], policy, result)
     except (KeyboardInterrupt, DuebellError):
         with contextlib.suppress(DuebellError):
             editor.ensure_armed()  # for tasks that are stored, but not armed for yet
         more = f"up to {_CHUNK} more lines may be stored; repeat it with --if-exists keep, which leaves them"
         out.warn(f"broken off: {more} as they are")
-        tally.tell(out)
+        result.tell(out)
         raise
-    tally.tell(out)
-    if tally.failures:
+    result.tell(out)
+    if result.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
 
@@ -119,7 +116,7 @@ def _count(lines: int) -> str:
 
 
 def _write(
-    editor: Editor, lines: Sequence[tuple[int, NewTask]], policy: dict[str, Any], tally: _Tally
+    editor: Editor, lines: Sequence[tuple[int, NewTask]], policy: dict[str, Any], result: _Result
 ) -> None:
     """Store the tasks of these lines. Raises NotArmed, and the error of AWS if that stopped all of them."""
     trouble: NotArmed | None = None
@@ -130,10 +127,10 @@ def _write(
             raise
         report, trouble = error.report, error
     there = len(report.there_already) if policy["if_exists"] == "keep" else 0
-    tally.added += len(report.added) - there
-    tally.there_already += there
+    result.added += len(report.added) - there
+    result.there_already += there
     for failure in report.failures:
-        tally.fail(lines[failure.index][0], failure.error)
+        result.fail(lines[failure.index][0], failure.error)
     if trouble:
         raise trouble
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
@@ -158,7 +155,6 @@ time are seconds.
         more=_FROM,
     )
 )
-@with_json()
 @with_fields(*(name for name in FIELDS if name not in {"action", "rev"}))
 def add(
     context: Context,
@@ -192,4 +188,4 @@ def add(
         raise WrongUsage("give --due, a date and time, --in, a time from now, or --schedule")
     else:
         fields["due"] = options.due_from(due, in_, timezone)
-    print_change(context, context.editor().add(action, **fields), timezone)
+    print_change(context, context.editor().add(action, **fields))

@@ -15,7 +15,7 @@ from duebell_shared.schedules.calendars import Calendar
 
 from .context import Context
 from .options import opened
-from .program import examples, with_json
+from .program import examples
 
 app = typer.Typer()
 
@@ -36,7 +36,6 @@ class CalendarVerb(StrEnum):
         "calendar list",
     )
 )
-@with_json()
 def calendar(
     context: Context,
     verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list or show.")],

@@ -1,11 +1,10 @@
 """The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
 
-import re
 import shlex
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -22,10 +21,10 @@ from duebell_shared.tasks.status import Status, Verb
 
 from . import options
 from .context import Context, flag, option
-from .errors import Exit, WrongUsage, failure_fields, note_failures
+from .errors import Exit, WrongUsage, failure_fields
 from .options import with_fields, with_filters
 from .output import Output, count_of, local, plain
-from .program import examples, with_json
+from .program import examples
 from .tasks import print_change
 
 app = typer.Typer()
@@ -39,7 +38,6 @@ _CHUNK = 200
         "move sale-42 --in 1h30m", "move sale-42 --due '2026-12-31 09:00' --timezone Europe/Berlin"
     )
 )
-@with_json()
 @with_fields("due", "in", "timezone")
 def move(context: Context, id: options.Id, **given: Any) -> None:
     """It must be scheduled, paused or running.
@@ -48,7 +46,7 @@ def move(context: Context, id: options.Id, **given: Any) -> None:
     applies.
     """
     due = options.due_from(given["due"], given["in_"], given["timezone"])
-    print_change(context, context.editor().move(id, due=due), given["timezone"])
+    print_change(context, context.editor().move(id, due=due))
 
 
 @app.command(
@@ -57,7 +55,6 @@ def move(context: Context, id: options.Id, **given: Any) -> None:
         """update report --no-end --payload '{"n": 2}'""",
     )
 )
-@with_json()
 @with_fields(*(name for name in names_of(TaskChange) if name != "due"), in_change=True)
 def update(context: Context, id: options.Id, **given: Any) -> None:
     """The task must be scheduled, paused, failed or expired. Options that are not given change nothing.
@@ -78,7 +75,6 @@ def update(context: Context, id: options.Id, **given: Any) -> None:
         "list --prefix daily-report@",
     )
 )
-@with_json()
 def backfill(
     context: Context,
     id: options.Id,
@@ -90,45 +86,37 @@ def backfill(
         float | None, option("--per-second", "N", "Space them: start so many a second. [all at once]")
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is added.")] = False,
-    yes: Annotated[bool, flag("--yes", "Do not ask.", "-y")] = False,
 ) -> None:
     """ID is a recurring task. Its occurrences in the range are added as tasks of their own.
 
-    Without --timezone, the times are in the zone of its schedule. It counts first, and asks before it adds.
-    It can be repeated: tasks that an earlier backfill added stay as they are.
+    Without --timezone, the times are in the zone of its schedule. It can be repeated: tasks that an earlier
+    backfill added stay as they are.
     """
-    editor, out, now = context.editor(), context.out, context.now()
+    editor, out = context.editor(), context.out
     there = editor.get(id).recurrence
     zone = timezone or zone_of(there.schedule.timezone if there else "UTC")
-
-    def read(name: str, text: str, *, is_last: bool) -> datetime:
-        try:
-            at = options.instant(text, zone, lambda why: out.warn(f"{name}: {why}"))
-            if is_last and re.fullmatch(r"\d{4}-\d\d-\d\d", text):
-                day_after = f"{date.fromisoformat(text) + timedelta(days=1)}"
-                at = min(options.instant(day_after, zone, lambda _: None) - MILLISECOND, max(at, now))
-        except (ValueError, OverflowError) as error:
-            raise WrongUsage(f"{name} {error}") from error
-        return at
-
-    span = (read("--from", start, is_last=False), read("--to", end, is_last=True))
-    run = partial(editor.backfill, id, *span, per_second=per_second)
-    plan = run(dry_run=True)
-    if plan.dues and not dry_run and not yes:
-        which = f"{local(plan.dues[0])} to {local(plan.dues[-1])}"
-        _ask(out, f"{plain(context.account.scheduler)}: {count_of(len(plan.dues))} would be added, {which}")
-    report = plan if dry_run else run()
-    if out.as_json:
-        out.print_json({**plain_values(report), "failures": failure_fields(report.failures)})
-    elif dry_run:
-        print(f"{count_of(len(plan.dues))} would be added; nothing was changed")
+    try:
+        span = options.instant(start, zone), _end(end, zone, context.now())
+    except ValueError as error:
+        raise WrongUsage(str(error)) from error
+    report = editor.backfill(id, *span, per_second=per_second, dry_run=dry_run)
+    if dry_run:
+        done = f"{count_of(len(report.dues))} would be added; nothing was changed"
     else:
-        done = f"{report.added:,} added, {report.there_already:,} there already"
         listed = out.in_full(f"`duebell list --prefix {plain(shlex.quote(report.prefix))}`")
-        print(f"{done}, {len(report.failures):,} failed: {listed}")
-        note_failures(out, report.failures)
+        done = f"{listed}: {report.added:,} added, {report.there_already:,} there already"
+    out.report(done, plain_values(report), failure_fields(report.failures))
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _end(text: str, zone: ZoneInfo, now: datetime) -> datetime:
+    """Read the end of a range. A day counts as a whole, and today until now."""
+    at = options.instant(text, zone)
+    if len(text) > len("2026-01-31"):
+        return at
+    day_after = date.fromisoformat(text) + timedelta(days=1)
+    return min(options.instant(str(day_after), zone) - MILLISECOND, max(at, now))
 
 
 @app.command(
@@ -139,7 +127,6 @@ def backfill(
         "batch month --wait-for load --wait-for check --then report",
     )
 )
-@with_json()
 @with_fields("then", "on_failed", of=FOLLOW_UPS)
 def batch(
     context: Context,
@@ -165,7 +152,7 @@ def batch(
     if task.members is None:
         raise WrongUsage(f"task {quoted(id)} is no batch")
     if context.out.as_json:
-        context.out.print_json(task_fields(task))
+        context.answer(task_fields(task))
     else:
         print(plain(f"{id}: {task.status}, {task.members.words}"))
 
@@ -198,7 +185,6 @@ def _add_command(verb: Verb) -> None:
     calls = (f"{name} sale-42 sale-43", f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}")
 
     @app.command(name, help=_HELP.format(statuses=statuses), epilog=examples(*calls, more=_SOME_FAILED))
-    @with_json()
     @with_filters()
     def change(
         context: Context,
@@ -268,8 +254,7 @@ def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
         out.warn("broken off: some that are not told here may be changed too")
         raise
     finally:
-        done = f"{count_of(len(changed))} {verb.rule.done}, {len(failures):,} failed"
-        _tell(out, done, chosen, changed, failures)
+        _tell(out, f"{count_of(len(changed))} {verb.rule.done}", chosen, changed, failures)
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
@@ -284,11 +269,7 @@ def _tell(
     is_dry_run: bool = False,
 ) -> None:
     """Print the result; as JSON, in the form of the HTTP editor's answer to /api/bulk."""
-    if out.as_json:
-        counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": is_dry_run}
-        out.print_json({**counts, "changed": changed, "failures": failure_fields(failures)})
-        return
-    print(done, flush=True)
-    if not chosen.is_all:
+    counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": is_dry_run, "changed": changed}
+    out.report(done, counts, failure_fields(failures))
+    if not chosen.is_all and not out.as_json:
         out.note("there are more than these: repeat it, or take more with --limit")
-    note_failures(out, failures)

@@ -13,12 +13,10 @@ from duebell_shared.errors import (
     InvalidInput,
     NotArmed,
     NotDeployed,
-    TaskExists,
     WorkerNotStarted,
 )
-from duebell_shared.quoting import quoted
 
-from .output import Output, plain
+from .output import plain
 
 #: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -146,30 +144,17 @@ def describe_as_json(error: BaseException, detail: str) -> dict[str, Any]:
 def words_of(error: DuebellError, option_of: Callable[[str], str] = str) -> str:
     """The message of an error of the library, with the way out in terms of the command line."""
     match error:
-        case TaskExists(reserved_until=None):
-            ways_out = (
-                "choose another --id, or give --if-exists keep (leave it as it is) or --if-exists replace"
-            )
-            return f"a task {quoted(error.id)} exists already: {ways_out}"
         case NotArmed():
             is_there = not isinstance(error.__cause__, NotDeployed)
             return f"{error.what}; `duebell doctor --fix` sets it right" if is_there else error.what
-        case InvalidInput(field="change"):
-            return "give something to change, such as --payload"
         case InvalidInput():
             return f"{option_of(error.field)}: {error.reason}"
     return str(error)
 
 
 def failure_fields(failures: Iterable[Any]) -> list[dict[str, str]]:
-    """Failures of the library, each with an id and an error, for --json."""
-    return [{"id": one.id, "detail": plain(words_of(one.error))} for one in failures]
-
-
-def note_failures(out: Output, failures: Iterable[Any]) -> None:
-    """Print the first failures on standard error; each names its task once."""
-    told = ((one.id, plain(words_of(one.error))) for one in failures)
-    out.note_some([why if quoted(id) in why else f"{plain(id)}: {why}" for id, why in told])
+    """Failures of the library, each with an id and an error, for `Output.report`."""
+    return [{"id": one.id, "type": one.error.kind, "detail": plain(words_of(one.error))} for one in failures]
 
 
 def _usage(error: Any) -> str:

@@ -1,4 +1,4 @@
-"""Options of several commands: their text as times, durations, payloads; completions for the shell."""
+"""Options of several commands: their text as times, durations, payloads."""
 
 import re
 import sys
@@ -19,11 +19,11 @@ from duebell_shared.instants import parse
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
-from duebell_shared.schedules.zones import zone_names, zone_of
+from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import FIELDS, Field, Kind
 from duebell_shared.tasks.follow_up import Then, read_then
 
-from .context import Context, flag, option, with_options
+from .context import flag, option, with_options
 from .errors import WrongUsage
 
 #: Units and their names, in the order in which a duration must have them, each at most once.
@@ -54,10 +54,9 @@ def duration(text: str) -> timedelta:
         raise ValueError(f"{shortened(text)} is too far away") from None
 
 
-def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> datetime:
+def instant(text: str, zone: ZoneInfo | None) -> datetime:
     """Read an ISO-8601 time; without an offset it is in `zone`, which must then be given.
 
-    `warn` is called for a local time that does not exist or exists twice, with the one that was taken.
     Raises ValueError with the way out.
     """
     try:
@@ -72,19 +71,9 @@ def instant(text: str, zone: ZoneInfo | None, warn: Callable[[str], None]) -> da
             f"in --timezone Europe/Berlin"
         )
     try:
-        taken = instant_of(shown, zone)
-        there = taken.astimezone(zone)
-        is_twice = there.replace(fold=0).utcoffset() != there.replace(fold=1).utcoffset()
+        return instant_of(shown, zone)
     except OverflowError:
         raise ValueError(f"{text} is too far away") from None
-    if there.replace(tzinfo=None, fold=0) != shown:
-        warn(f"clocks in {zone.key} skip {text}: {there:%H:%M %Z} is taken")
-    elif is_twice:
-        warn(
-            f"clocks in {zone.key} show {text} twice: the first, {there:%H:%M %Z}, is taken; "
-            f"{text}{there.replace(fold=1).isoformat()[-6:]} is the other"
-        )
-    return taken
 
 
 def payload_from(text: str | None, file: str | None) -> Any:
@@ -116,21 +105,16 @@ def opened(file: str) -> Iterator[BinaryIO]:
         yield lines
 
 
-def zones(incomplete: str) -> list[str]:
-    """The time zones that schedules know."""
-    return sorted(zone for zone in zone_names() if zone.startswith(incomplete))
-
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
+def _read(read: Callable[[str, typer.Context], object]) -> Any:
     """Settings of an option whose text `read` converts to a value; `read` may raise ValueError."""
 
     def callback(call: typer.Context, parameter: typer.CallbackParam, text: str | None) -> object:
         option = parameter.opts[0]
         try:
-            return None if text is None else read(text, call, option)
+            return None if text is None else read(text, call)
         except InvalidSchedule as error:
             raise WrongUsage(f"{option}: {error.reason}") from error
         except ValueError as error:
@@ -139,18 +123,13 @@ def _read(read: Callable[[str, typer.Context, str], object]) -> Any:
     return {"parser": str, "callback": callback}
 
 
-def _instant(text: str, call: typer.Context, option: str) -> datetime:
-    warn = Context.of(call).out.warn
-    return instant(text, call.params.get("timezone"), lambda why: warn(f"{option}: {why}"))
-
-
 Id = Annotated[str, typer.Argument(metavar="ID", help="The task's id.")]
 Timezone = Annotated[
     ZoneInfo | None,
     option(
         "--timezone", "ZONE", "Zone of times without an offset, such as Europe/Berlin.",
         is_eager=True,  # the times are read in it
-        autocompletion=zones, **_read(lambda text, *_: zone_of(text)),
+        **_read(lambda text, _: zone_of(text)),
     ),
 ]  # fmt: skip
 
@@ -183,10 +162,10 @@ _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
     "search": {"metavar": "TEXT"},
     "action": {"metavar": "ACTION"},
-    "task": {"metavar": "ACTION or JSON", **_read(lambda text, *_: _follow_up(text))},
-    "time": {"metavar": "TIME", **_read(_instant)},
-    "duration": {"metavar": "DURATION", **_read(lambda text, *_: duration(text))},
-    "texts": {"metavar": "A,B", **_read(lambda text, *_: text.split(","))},
+    "task": {"metavar": "ACTION or JSON", **_read(lambda text, _: _follow_up(text))},
+    "time": {"metavar": "TIME", **_read(lambda text, call: instant(text, call.params.get("timezone")))},
+    "duration": {"metavar": "DURATION", **_read(lambda text, _: duration(text))},
+    "texts": {"metavar": "A,B", **_read(lambda text, _: text.split(","))},
     "number": {"metavar": "N"},
     "json": {"metavar": "JSON"},
     "choice": {},

@@ -5,14 +5,13 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from textwrap import indent
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
-from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -26,29 +25,36 @@ _UNLIMITED = 100_000
 #: The beginning of a command in a text, but for commands about this machine and those that have options.
 _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
-#: Lines of a long list that are printed; the rest is only counted.
+#: Failures that are printed; the rest is only counted.
 _SHOWN = 20
+
+#: A column of a table is not wrapped up to this width. Longer ids would leave no space for others.
+_WHOLE = 40
 
 #: The columns of the screen that the last column of a table needs for texts that are longer.
 _LAST = 20
-
-#: The first column of a table is not wrapped up to this width. Longer ids would leave no space for others.
-_WHOLE = 40
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 @dataclass
 class Output:
-    """Prints the output of a command: for people, or with `as_json` for programs."""
+    """Prints the output of a command: for people, or with `as_json` for programs.
+
+    account    the options that choose the account and the scheduler, as they were given
+    option_of  names a field of the library as the command does
+    """
 
     as_json: bool = False
-    account: dict[str, str] = field(default_factory=dict)  # options that were given, `--name` and the like
+    is_verbose: bool = False
+    account: dict[str, str] = field(default_factory=dict)
+    option_of: Callable[[str], str] = str
 
     @property
     def program(self) -> list[str]:
         """The beginning of a command that reaches the same scheduler in this environment."""
-        return ["duebell", *itertools.chain.from_iterable(self.account.items())]
+        given = ((f"--{name.replace('_', '-')}", value) for name, value in self.account.items())
+        return ["duebell", *itertools.chain.from_iterable(given)]
 
     def in_full(self, text: str) -> str:
         """The text, and each command in it with the options that reach the same scheduler."""
@@ -64,30 +70,39 @@ class Output:
         """True if a person can answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty()
 
-    def print_json(self, document: Mapping[str, Any]) -> None:
+    def print_json(self, document: Any) -> None:
         """Print one JSON document on one line, in ASCII."""
         print(json.dumps(document, default=as_text))
 
     def answer(self, document: Any, now: datetime) -> None:
         """Print the answer of a command. For people, lists of objects in it are tables."""
-        out = console()
         if self.as_json:
             self.print_json(document)
         elif isinstance(document, Mapping):
             lists = {name: value for name, value in document.items() if _is_list_of_objects(value)}
             facts = {name: value for name, value in document.items() if name not in lists}
-            out.print(facts_table(facts, now))
+            console().print(facts_table(facts, now))
             for name, rows in lists.items():
-                self.titled_table(title_of(name), rows, now)
+                console().print("", Text(title_of(name), style="bold"), table(rows, now), sep="\n")
         elif document:
-            out.print(list_table(document, now, out.width))
+            console().print(table(document, now))
         else:
             self.note("nothing found")
 
-    def titled_table(self, title: str, rows: Sequence[Mapping[str, Any]], now: datetime) -> None:
-        """Print a table for people below its title."""
-        out = console()
-        out.print("", Text(title, style="bold"), list_table(rows, now, out.width), sep="\n")
+    def report(self, done: str, document: Mapping[str, Any], failures: Sequence[Mapping[str, Any]]) -> None:
+        """Print the result of a change to many: `done` for people, and the first failures.
+
+        The first value of a failure says which of the many it is.
+        """
+        if self.as_json:
+            self.print_json({**document, "failures": failures})
+            return
+        print(f"{done}, {len(failures):,} failed" if failures else done, flush=True)
+        for failure in failures[:_SHOWN]:
+            (place, which), *_ = failure.items()
+            self.note(f"{place} {which}: {failure['detail']}")
+        if failures[_SHOWN:]:
+            self.note(f"and {len(failures) - _SHOWN:,} more")
 
     def warn(self, text: str) -> None:
         """Print a warning on standard error, in one line; as a JSON object for programs."""
@@ -97,14 +112,6 @@ class Output:
         """Print a line on standard error; with --json `document`, if given."""
         line = json.dumps(document) if self.as_json and document else self.in_full(plain(text))
         print(line, file=sys.stderr)
-
-    def note_some(self, lines: Sequence[str]) -> None:
-        """Print the first of these lines on standard error, and how many more there are."""
-        sys.stdout.flush()
-        for line in lines[:_SHOWN]:
-            self.note(line)
-        if lines[_SHOWN:]:
-            self.note(f"and {len(lines) - _SHOWN:,} more")
 
     def progress(self, done: int, total: int) -> None:
         """Say how far the command is, to a person who looks on."""
@@ -126,11 +133,6 @@ def console() -> Console:
     if not made.is_terminal:
         made.width = _UNLIMITED
     return made
-
-
-def indented(text: str) -> Padding:
-    """The text, with two spaces before each line that a terminal shows of it."""
-    return Padding(Text(text), (0, 0, 0, 2), expand=False)
 
 
 def plain(text: str) -> str:
@@ -196,32 +198,6 @@ def relative(instant: datetime, now: datetime) -> str:
     return f"in {words}" if instant > now else f"{words} ago"
 
 
-Cell = str | Text
-
-#: The terminal's words for the colours of labels (`Color` of the settings).
-COLORS = {
-    "red": "red",
-    "orange": "dark_orange",
-    "yellow": "yellow",
-    "green": "green",
-    "blue": "blue",
-    "purple": "magenta",
-    "gray": "bright_black",
-}
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Table:
-    """Rows of cells under their headings. Cells that do not fit are wrapped, but not a short first one."""
-    rows = list(rows)
-    is_short = all(len(first) <= _WHOLE for first, *_ in rows)
-    made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for number, heading in enumerate(headings):
-        made.add_column(heading, no_wrap=number == 0 and is_short, overflow="fold")
-    for row in rows:
-        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    return made
-
-
 def facts_table(document: Mapping[str, Any], now: datetime) -> Table:
     """The fields of a JSON answer, a row each, without those that `in_words` has no words for."""
     grid = Table.grid(padding=(0, 2))
@@ -237,25 +213,31 @@ def _is_list_of_objects(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and isinstance(value[0], Mapping)
 
 
-def list_table(documents: Sequence[Mapping[str, Any]], now: datetime, width: int) -> Table:
+def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
     """JSON answers of one kind, a row each, without columns that are empty, zero or false in all of them.
 
-    Only the last column is wrapped. If `width` has no space for it, one column holds all but the first.
+    Only the last column is wrapped. If the screen has no space for it, one column holds all but the first.
     """
-    columns: dict[str, list[str]] = {}
-    for name in dict.fromkeys(itertools.chain.from_iterable(documents)):
-        values = [document.get(name) for document in documents]
-        if any(values):
-            columns[title_of(name)] = [_cell(name, value, now) for value in values]
-    titles, rows = list(columns), list(zip(*columns.values(), strict=True))
-    *others, last = [max(map(len, [title, *cells])) for title, cells in columns.items()]
-    if sum(others) + 2 * len(others) + min(last, _LAST) > width:
-        rows = [(row[0], _with_titles(titles[1:], row[1:])) for row in rows]
+    columns = {
+        title_of(name): [_cell(name, row.get(name), now) for row in rows]
+        for name in dict.fromkeys(itertools.chain.from_iterable(rows))
+        if any(row.get(name) for row in rows)
+    }
+    titles, lines = list(columns), list(zip(*columns.values(), strict=True))
+    *widths, last = [max(map(len, [title, *cells])) for title, cells in columns.items()]
+    if sum(widths) + 2 * len(widths) + min(last, _LAST) > console().width:
+        lines = [(line[0], _with_titles(titles[1:], line[1:])) for line in lines]
         titles = [titles[0], ""]
-    made = table(titles, rows)
-    for column in made.columns[:-1]:
-        column.no_wrap = True
+    made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    for title, width in itertools.zip_longest(titles, widths[: len(titles) - 1], fillvalue=_UNLIMITED):
+        made.add_column(str(title), no_wrap=width <= _WHOLE, overflow="fold")
+    for line in lines:
+        made.add_row(*map(Text, line))
     return made
+
+
+def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:
+    return "; ".join(f"{title}: {cell}" for title, cell in zip(titles, cells, strict=True) if cell)
 
 
 def _cell(name: str, value: Any, now: datetime) -> str:
@@ -263,14 +245,11 @@ def _cell(name: str, value: Any, now: datetime) -> str:
     return local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
 
 
-def _with_titles(titles: Sequence[str], cells: Sequence[str]) -> str:
-    return "; ".join(f"{title}: {cell}" for title, cell in zip(titles, cells, strict=True) if cell)
-
-
 def in_words(name: str, value: Any, now: datetime) -> str:
     """A value of a JSON answer, for people; empty if it is null, empty or false.
 
-    Numbers of a field whose name ends with `_ms` are milliseconds, and are shown in seconds.
+    Numbers of a field whose name ends with `_ms`, and the parts of a lateness, are milliseconds. They are
+    shown in seconds.
     """
     words = str(value)
     match value:
@@ -289,8 +268,9 @@ def in_words(name: str, value: Any, now: datetime) -> str:
         case Mapping() | list() if name in {"payload", "result"}:
             words = json.dumps(value, ensure_ascii=False, indent=2)
         case Mapping():
-            parts = ((title_of(key), in_words(key, inner, now)) for key, inner in value.items() if inner)
-            words = "\n".join(_titled(title, part) for title, part in parts if part)
+            unit = "_ms" if name == "parts_of_lateness" else ""
+            shown = {key: in_words(f"{key}{unit}", inner, now) for key, inner in value.items() if inner}
+            words = "\n".join(_titled(title_of(key), part) for key, part in shown.items() if part)
         case list() | tuple():
             words = ", ".join(in_words("", one, now) for one in value)
     return words

@@ -5,30 +5,26 @@ import difflib
 import functools
 import gc
 import importlib
-import inspect
 import io
+import logging
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import CommandInfo, TyperInfo
 
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task_warnings import DoubtfulPayload, UnknownAction
 
-from .context import OPTIONS, Context, json_option, with_options
+from .context import Context, print_error
 from .errors import HELP, Exit, UsageError, exit_of
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
+from .output import Output
 
 #: The modules of the commands about tasks, and of those about the stack.
 _TASKS, _STACK = "duebell_editor.cli", "duebell_infra"
@@ -93,9 +89,12 @@ def examples(*lines: str, more: str = "") -> str:
 
 @functools.cache
 def _commands_of(module: str) -> Mapping[str, Any]:
-    """The commands that a module holds: each with its summary, and the options that every command has."""
+    """The commands that a module holds, each with its summary."""
     root = typer.Typer(rich_markup_mode=None)
-    root.add_typer(everywhere(importlib.import_module(module).app))
+    app = importlib.import_module(module).app
+    for command in app.registered_commands:
+        command.cls = _Command
+    root.add_typer(app)
     found = typer.main.get_group(root).commands
     for name, command in found.items():
         command.help = "\n\n".join(filter(None, [_COMMANDS[name][1], command.help]))
@@ -128,24 +127,33 @@ def _checked_by_need(parameters: list[Any]) -> list[Any]:
 
 
 class _Command(TyperCommand):
-    """A command that reports wrong usage as JSON if --json is anywhere among its arguments."""
+    """A command that has the options of the program, too."""
+
+    context_class = Context
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return _checked_by_need(super().get_params(ctx))
+        everywhere = [one for one in ctx.find_root().command.params if one.name in EVERYWHERE]
+        return _checked_by_need([*super().get_params(ctx), *everywhere])
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        with _asking_for_json(ctx, args):
-            try:
-                return super().parse_args(ctx, args)
-            except UsageError as error:
-                status = getattr(error, "option_name", "").removeprefix("--")
-                if status in {*Status} and "--status" in {name for one in self.params for name in one.opts}:
-                    vars(error)["possibilities"] = [f"--status {status}"]
-                raise
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            status = getattr(error, "option_name", "").removeprefix("--")
+            if status in {*Status} and "--status" in {name for one in self.params for name in one.opts}:
+                vars(error)["possibilities"] = [f"--status {status}"]
+            raise
+
+    def invoke(self, ctx: Any) -> Any:
+        ctx.out.option_of = ctx.option_of
+        gc.freeze()  # Python would look for garbage in all modules, at exit too: a fifth of a short command
+        return super().invoke(ctx)
 
 
 class _Group(TyperGroup):
-    """The commands of GROUPS. It reports an unknown one as JSON if --json is anywhere among its arguments."""
+    """The commands of GROUPS."""
+
+    context_class = Context
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _checked_by_need(super().get_params(ctx))
@@ -165,24 +173,12 @@ class _Group(TyperGroup):
                 formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        with _asking_for_json(ctx, args):
-            name = args[0]
-            if name not in _COMMANDS and not name.startswith("-"):
-                near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
-                meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
-                ctx.fail(f"No such command {quoted(name)}.{meant}")
-            return super().resolve_command(ctx, args)
-
-
-@contextlib.contextmanager
-def _asking_for_json(ctx: Any, arguments: list[str]) -> Any:
-    """On an error, look for --json among the arguments: typer stops at the first wrong one."""
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments[:]
-    try:
-        yield
-    except Exception:
-        Context.of(ctx).out.as_json = "--json" in options
-        raise
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            near = [_SYNONYMS[name]] if name in _SYNONYMS else difflib.get_close_matches(name, _COMMANDS)
+            meant = f" Did you mean {', '.join(map(repr, near))}?" if near else ""
+            ctx.fail(f"No such command {quoted(name)}.{meant}")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
@@ -208,69 +204,73 @@ def _show_version(*, is_asked: bool) -> None:
     raise typer.Exit
 
 
-def _program(
-    call: typer.Context,
+def _set_json(call: Context, *, is_asked: bool) -> bool:
+    call.out.as_json |= is_asked
+    return is_asked
+
+
+def _be_verbose(call: Context, *, is_asked: bool) -> bool:
+    """Print tracebacks, log lines, and each call to AWS that is tried again, on standard error."""
+    if is_asked:
+        call.out.is_verbose = True
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(name)s: %(message)s %(fields)s", defaults={"fields": ""}))
+        logging.basicConfig(handlers=[handler])
+        logging.getLogger("duebell").setLevel(logging.DEBUG)
+        logging.getLogger("botocore.retries").setLevel(logging.DEBUG)
+    return is_asked
+
+
+def _choose(call: Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
+    """Choose the account or the scheduler. An option after the command wins over one before it."""
+    if value is not None:
+        call.out.account[str(parameter.name)] = value
+    return value
+
+
+def _everywhere(name: str, *more: str, **settings: Any) -> Any:
+    """An option that every command has; it can be given before the command or after it."""
+    return typer.Option(name, *more, expose_value=False, **settings)
+
+
+#: The names of these options.
+EVERYWHERE = ("name", "profile", "region", "endpoint_url", "as_json", "verbose")
+
+_NAME = "The scheduler's name, which finds table, rule and function; `local` is that of `duebell local`"
+_JSON = "Answers and errors as JSON, for programs."
+
+
+@app.callback()
+def program(
+    call: Context,
     *,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version, and end."),
     ] = False,
-    **given: Any,
+    name: Annotated[
+        str | None, _everywhere("--name", metavar="NAME", callback=_choose, help=f"{_NAME}. [DUEBELL_NAME]")
+    ] = None,
+    profile: Annotated[
+        str | None, _everywhere("--profile", metavar="NAME", callback=_choose, help="The AWS profile.")
+    ] = None,
+    region: Annotated[
+        str | None, _everywhere("--region", metavar="REGION", callback=_choose, help="The AWS region.")
+    ] = None,
+    endpoint_url: Annotated[
+        str | None,
+        _everywhere("--endpoint-url", metavar="URL", callback=_choose, help="The address of AWS."),
+    ] = None,
+    as_json: Annotated[bool, _everywhere("--json", callback=_set_json, is_eager=True, help=_JSON)] = False,
+    verbose: Annotated[
+        bool, _everywhere("--verbose", "-v", callback=_be_verbose, help="Say more about errors.")
+    ] = False,
 ) -> None:
     """Run things later on AWS: look at the queue of tasks and change it."""
-    del version, given  # callbacks have read them
+    del version, name, profile, region, endpoint_url, as_json, verbose  # callbacks have read them
     if call.invoked_subcommand is None:
         print(call.get_help(), file=sys.stderr)
         raise typer.Exit(Exit.USAGE)
-
-
-app.callback()(with_options(_program, OPTIONS))
-
-
-def with_json(help: str = "JSON for programs.") -> Callable[[_Function], _Function]:
-    """Give a command the option --json, which sets the format of its context's output."""
-
-    def mark(command: _Function) -> _Function:
-        vars(command)["json_help"] = help
-        return command
-
-    return mark
-
-
-def everywhere(app: typer.Typer) -> typer.Typer:
-    """Give each command of this app its Context, and the options that every command has.
-
-    A group that does something by itself is a command, too.
-    """
-    group = app.registered_callback
-    commands: list[CommandInfo | TyperInfo] = [*app.registered_commands, *([group] if group else [])]
-    for command in commands:
-        if command.callback is not None:
-            command.callback = _with_context(command.callback)
-            if isinstance(command, CommandInfo):
-                command.cls = _Command
-    return app
-
-
-def _with_context(command: Callable[..., Any]) -> Callable[..., Any]:
-    options = OPTIONS
-    if help := vars(command).get("json_help"):
-        options = {"as_json": Annotated[bool, json_option(help)], **options}
-    signature = inspect.signature(command, eval_str=True)
-    own = [one for one in signature.parameters.values() if one.annotation is not Context]
-    of_context = [name for name, one in signature.parameters.items() if one.annotation is Context]
-
-    @wraps(command)
-    def with_context(call: typer.Context, **given: Any) -> Any:
-        context = Context.of(call)
-        context.call = call
-        rest = {name: value for name, value in given.items() if name not in options}
-        gc.freeze()  # Python would look for garbage in all modules, at exit too: a fifth of a short command
-        return command(**rest, **dict.fromkeys(of_context, context))
-
-    call = inspect.Parameter("call", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    vars(with_context)["__signature__"] = signature.replace(parameters=[call, *own])
-    return with_options(with_context, options)
 
 
 def run() -> NoReturn:
@@ -279,20 +279,19 @@ def run() -> NoReturn:
     Errors are printed in one line, without a traceback. When the reader of the output goes away, as in
     `duebell list | head`, the command ends quietly.
     """
-    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         # Characters that the terminal cannot show are escaped: printing must not fail after a change.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    context = Context()
+    out = Output()
     try:
-        with _warning_in(context):
-            status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=context)
+        with _warning_by(out):
+            status = app(prog_name=Path(sys.argv[0]).name, standalone_mode=False, obj=out)
         sys.stdout.flush()
     except BrokenPipeError:
-        status = Exit.DONE
+        status = _nobody_reads()
     except SystemExit as error:  # click's end when nobody reads on
-        status = Exit.DONE if isinstance(error.__context__, BrokenPipeError) else error.code
+        status = _nobody_reads() if isinstance(error.__context__, BrokenPipeError) else error.code
     except typer.Abort as error:  # a question that was not answered with yes
         is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
         status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE
@@ -300,49 +299,24 @@ def run() -> NoReturn:
     except KeyboardInterrupt:
         status = Exit.INTERRUPTED
     except Exception as error:  # noqa: BLE001 (every error is printed in one line)
-        with contextlib.suppress(OSError):
-            if context.is_verbose:
-                traceback.print_exc()
-            context.print_error(error)
+        if out.is_verbose:
+            traceback.print_exc()
+        print_error(out, error)
         status = exit_of(error)
-    _drop_unwritable_output()
     sys.exit(int(status) if isinstance(status, int) else Exit.DONE)
 
 
-#: Warnings that are printed as the command's own.
-_TOLD = (UnknownAction, DoubtfulPayload)
-
-
 @contextlib.contextmanager
-def _warning_in(context: Context) -> Iterator[None]:
-    """Print each warning of the library as one of the command's own."""
+def _warning_by(out: Output) -> Iterator[None]:
+    """Print each warning as one of the command's own."""
     with warnings.catch_warnings():
-        pythons = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, _TOLD):
-                context.out.warn(str(message))
-            else:
-                pythons(message, category, *place, **more)
-
-        warnings.showwarning = show
-        for category in _TOLD:
+        warnings.showwarning = lambda message, *_, **__: out.warn(str(message))
+        for category in (UnknownAction, DoubtfulPayload):
             warnings.simplefilter("default", category)
         yield
 
 
-def _open_missing_streams() -> None:
-    """Open the null device for standard streams that are closed, as by `>&-`."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 (as long as the process is)
-
-
-def _drop_unwritable_output() -> None:
-    """Drop buffered output that cannot be written, or the interpreter would report an error at exit."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("w") as nowhere:
-                os.dup2(nowhere.fileno(), stream.fileno())
+def _nobody_reads() -> Exit:
+    """Drop the rest of the output, or the interpreter would report an error at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return Exit.DONE

@@ -13,10 +13,10 @@ from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import MAX_LANES
 
 from .context import Context, flag, option
-from .errors import Exit, note_failures
+from .errors import Exit, failure_fields
 from .options import opened
-from .output import json_line, plain
-from .program import examples, with_json
+from .output import json_line
+from .program import examples
 
 app = typer.Typer()
 
@@ -42,11 +42,11 @@ def import_queue(
 
     The exit status is 7 if some could not be written.
     """
-    out = context.out
     with opened(file) as lines:
         report = context.editor().import_tasks(lines)
-    print(f"{report.written:,} written, {report.there:,} there already, {len(report.failures):,} failed")
-    note_failures(out, report.failures)
+    counts = {"written": report.written, "there_already": report.there}
+    done = f"{report.written:,} written, {report.there:,} there already"
+    context.out.report(done, counts, failure_fields(report.failures))
     if report.failures:
         raise typer.Exit(Exit.SOME_FAILED)
 
@@ -60,19 +60,17 @@ def relane(
 ) -> None:
     """It moves the waiting tasks to their new lanes.
 
-    Tasks do not run until it is done, which takes seconds to minutes. Clients and workers need no restart. If
-    it was interrupted, repeat it with the same number.
+    Tasks do not run until it is done, which takes seconds to minutes. Clients and workers need no restart.
+    Tasks that are left stay where they are, and run there. If it was interrupted, repeat it with the same
+    number.
     """
-    done = context.editor().relane(lanes)
-    print(f"{done.lanes} lanes, {done.moved:,} tasks moved")
-    context.out.note_some([plain(f"{id}: stays where it is, and runs there") for id in done.left])
+    context.answer(plain_values(context.editor().relane(lanes)))
 
 
 @app.command(
     "dead-letters",
     epilog=examples("dead-letters", "dead-letters --redrive intake", "dead-letters --delete lost-rings"),
 )
-@with_json()
 def dead_letters(
     context: Context,
     *,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, preview_fields, status_fields, task_fields
@@ -16,44 +15,30 @@ from duebell_shared.instants import MILLISECOND
 from duebell_shared.schedules.schedule import make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.tasks.fields import SCHEDULE
-from duebell_shared.tasks.history import FORGOTTEN, Event, Lateness
+from duebell_shared.tasks.history import FORGOTTEN, Event
 
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import COLORS, console, indented, local, relative, table, when
-from .program import examples, with_json
+from .output import console, when
+from .program import examples
 
 app = typer.Typer()
 
 
 @app.command(epilog=examples("show sale-42", "show sale-42 --json"))
-@with_json()
 def show(context: Context, id: Id) -> None:
     """It shows the fields, the failed attempts, and the past occurrences of a recurring task."""
     task = context.editor().get(id)
     fields = task_fields(task)
     if not context.out.as_json:
-        if task.on_failed == "":
-            fields["on_failed"] = "nothing"
-        fields["lateness"] = _parts_of(task.lateness)
+        fields["on_failed"] = "nothing" if task.on_failed == "" else task.on_failed
+        fields["parts_of_lateness"] = fields.pop("lateness")
         fields["failures"] = list(map(_event_row, task.failures))
-        fields = {_TITLES.get(name, name): value for name, value in fields.items()}
     context.answer(fields)
 
 
-#: Titles of a task's fields, where their names say something else to people.
-_TITLES = {"queued": "next look", "expires_at": "deleted", "lateness": "parts of lateness"}
-
-
-def _parts_of(lateness: Lateness | None) -> dict[str, int | None]:
-    """The parts of a lateness that are not zero, by names that say the unit, such as `ring_ms`."""
-    parts = asdict(lateness or Lateness())
-    return {f"{name}_ms": milliseconds or None for name, milliseconds in parts.items()}
-
-
 @app.command(epilog=examples("why sale-42", "why sale-42 --json"))
-@with_json()
 def why(context: Context, id: Id) -> None:
     """It names the cause, and what to do. The lateness of an attempt is split into its parts."""
     found, out = context.editor().why(id), console()
@@ -63,13 +48,12 @@ def why(context: Context, id: Id) -> None:
     late = "late: " if found.is_late else ""
     out.print(Text(f"{late}{found.what}", style="red" if found.is_late else ""))
     if found.way_out:
-        out.print(indented(context.out.in_full(found.way_out)))
+        out.print(Text(f"  {context.out.in_full(found.way_out)}"))
     if found.starts_by and not found.is_late and found.cause is not WaitCause.SCHEDULER:
-        out.print(indented(f"it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
+        out.print(Text(f"  it starts by {when(found.starts_by, context.now())}, if nothing goes wrong"))
 
 
 @app.command(epilog=examples("history sale-42", "history sale-42 --json"))
-@with_json()
 def history(context: Context, id: Id) -> None:
     """The latest is at the end. Earlier changes and attempts are kept as far as they cost nothing."""
     events = context.editor().get(id).history
@@ -86,7 +70,7 @@ def _event_row(event: Event) -> dict[str, Any]:
         "by": event.by,
         "took_ms": (event.ended_at - event.at) // MILLISECOND if event.ended_at else None,
         "lateness_ms": event.lateness_ms,
-        **_parts_of(event.lateness),
+        "parts_of_lateness": plain_values(event.lateness),
         "error": event.error,
     }
 
@@ -97,7 +81,6 @@ def _event_row(event: Event) -> dict[str, Any]:
         "preview '0 9 * * 1-5' --timezone Europe/Berlin --count 3",
     )
 )
-@with_json()
 @with_fields(*(name for name in SCHEDULE if name != "schedule"))
 def preview(
     context: Context,
@@ -116,23 +99,18 @@ def preview(
     else:
         meant = make_schedule(schedule, **asked, now=now)
         occurrences, on_holidays = meant.preview(count, now), ()
-    if context.out.as_json:
-        context.answer(preview_fields(meant, occurrences, on_holidays))
-        return
-    out, clocks = console(), zone_of(meant.timezone)
-    out.print(Text(meant.describe(), style="bold"))
-    rows = [
-        (f"{one.astimezone(clocks):%a %Y-%m-%d %H:%M:%S %z}", local(one), relative(one, now))
-        for one in occurrences
-    ]
-    out.print(table((meant.timezone, "here", ""), rows))
-    for one in on_holidays:
-        instead = f"runs {when(one.moved_to, now)} instead" if one.moved_to else "is skipped"
-        out.print(Text(f"{when(one.due, now)} {instead}: {one.holiday}"))
+    fields = preview_fields(meant, occurrences, on_holidays)
+    if not context.out.as_json:
+        clocks = zone_of(meant.timezone)
+        fields["occurrences"] = [
+            {clocks.key: f"{one.astimezone(clocks):%a %Y-%m-%d %H:%M:%S %z}", "here": one}
+            for one in occurrences
+        ]
+        del fields["starts_by"]
+    context.answer(fields)
 
 
 @app.command(epilog=examples("status", "--name shop status --json"))
-@with_json()
 def status(context: Context) -> None:
     """It shows when the rule rings, and how many tasks failed, are late, or are due by 06:00 UTC.
 
@@ -140,23 +118,17 @@ def status(context: Context) -> None:
     """
     found = context.editor().status()
     fields = status_fields(found)
-    if context.out.as_json:
-        context.answer(fields)
-    else:
+    if not context.out.as_json:
+        _print_verdict(context, found)
+        del fields["healthy"], fields["verdict"], fields["problems"]
         fields["rings_at"] = found.rings_at or ("parked" if found.enabled else "never")
-        for name in _COUNTED:
-            if fields[name] == MOST_COUNTED:
-                fields[name] = f"at least {MOST_COUNTED:,}"
-        console().print(environment_text(found))
-        _print_verdict(found)
-        context.answer({name: fields[name] for name in (*_FIRST, *fields) if name not in _ELSEWHERE})
-        _print_problems(context, found.problems, style="red")
+        fields |= {name: f"at least {MOST_COUNTED:,}" for name in _COUNTED if fields[name] == MOST_COUNTED}
+    context.answer(fields)
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
 
 
 @app.command(epilog=examples("doctor", "doctor --fix"))
-@with_json()
 def doctor(
     context: Context,
     *,
@@ -176,8 +148,7 @@ def doctor(
     else:
         for problem in mended:
             console().print(Text(f"repaired: {problem.what}", style="green"))
-        _print_verdict(found)
-        _print_problems(context, found.problems, style="red")
+        _print_verdict(context, found)
         _print_problems(context, diagnosis.advice, style="yellow")
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
@@ -186,27 +157,15 @@ def doctor(
 #: Numbers of the status that are counted up to `MOST_COUNTED`.
 _COUNTED = ("overdue", "failed", "failing", "running", "queued")
 
-#: Fields of the status that come first: what is wrong, and what runs next.
-_FIRST = (*_COUNTED, "due_tonight", "next_due", "rings_at", "armed")
 
-#: Fields of the status that are printed before or after the table.
-_ELSEWHERE = ("name", "region", "account", "color", "healthy", "verdict", "problems")
-
-
-def _print_verdict(status: SchedulerStatus) -> None:
+def _print_verdict(context: Context, status: SchedulerStatus) -> None:
     words = f"{status.verdict}: nothing is wrong" if status.healthy else status.verdict
     console().print(Text(words, style="green" if status.healthy else "red"))
+    _print_problems(context, status.problems, style="red")
 
 
 def _print_problems(context: Context, problems: Sequence[Problem], *, style: str) -> None:
-    out = console()
     for one in problems:
-        out.print(Text(f"{one.kind}: {one.what}", style=style))
-        out.print(indented(f"{context.out.in_full(one.way_out)}{' (--fix does)' if one.mendable else ''}"))
-
-
-def environment_text(status: SchedulerStatus) -> Text:
-    """The scheduler's name in its colour, region and account."""
-    place = ", ".join(filter(None, [status.region, status.account and f"account {status.account}"]))
-    name = (f" {status.name} ", f"reverse {COLORS[status.color]}") if status.color else status.name
-    return Text.assemble(name, f" in {place}" if place else "")
+        console().print(Text(f"{one.kind}: {one.what}", style=style))
+        way_out = f"{context.out.in_full(one.way_out)}{' (--fix does)' if one.mendable else ''}"
+        console().print(Text(f"  {way_out}"))

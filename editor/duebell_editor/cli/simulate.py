@@ -18,7 +18,7 @@ from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import duration, instant, opened
 from .output import console, in_words, short, table, title_of
-from .program import examples, with_json
+from .program import examples
 
 app = typer.Typer()
 
@@ -33,7 +33,6 @@ _T = TypeVar("_T")
         "simulate --until tomorrow --flatten",
     )
 )
-@with_json()
 def simulate(
     context: Context,
     *,
@@ -61,7 +60,7 @@ def simulate(
     """
     try:
         found = context.editor().simulate(
-            _until(until, context),
+            _until(until),
             add=_tasks(add, context) if add else (),
             limits=dict(_pair(one, "--limit", _limit) for one in limit or ()),
             pause=pause or (),
@@ -82,25 +81,27 @@ def simulate(
     forecasts = {heading: forecast for heading, forecast in forecasts.items() if forecast}
     names = [name for name, value in answer["today"].items() if not isinstance(value, list | tuple)]
     rows = [
-        (title_of(name), *(in_words(name, one[name], now) for one in forecasts.values())) for name in names
+        {f"until {short(found.until)}": title_of(name)}
+        | {heading: in_words(name, one[name], now) for heading, one in forecasts.items()}
+        for name in names
     ]
-    out.print(table((f"until {short(found.until)}", *forecasts), rows))
+    out.print(table(rows, now))
     for heading, forecast in forecasts.items():
         if forecast["actions"]:
-            context.out.titled_table(heading, forecast["actions"], now)
+            context.answer({heading: forecast["actions"]})
     for each in found.flatten:
         out.print(Text(each.command), soft_wrap=True)
     if flatten and not found.flatten:
         out.print("no spread of a recurring task halves the peak")
 
 
-def _until(text: str, context: Context) -> datetime | timedelta:
+def _until(text: str) -> datetime | timedelta:
     if text == "tomorrow":
         return timedelta(days=1)
     try:
         return duration(text)
     except ValueError:
-        return instant(text, None, context.out.warn)
+        return instant(text, None)
 
 
 def _pair(text: str, option: str, read: Callable[[str], _T]) -> tuple[str, _T]:

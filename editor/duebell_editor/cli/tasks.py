@@ -1,159 +1,69 @@
-"""The commands `list` and `failures`, and printing tasks: a table for people, lines or JSON for programs."""
+"""The commands `list`, `failures` and `changes`, and printing tasks."""
 
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_editor.listing.failures import MOST_READ, FailureGroup
 from duebell_editor.listing.filters import MAX_LIMIT
-from duebell_shared.instants import render
-from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 from .context import Context, flag, option
 from .errors import WrongUsage
 from .options import Timezone, filters_from, with_filters
-from .output import (
-    Cell,
-    console,
-    count_of,
-    in_one_line,
-    local,
-    relative,
-    short,
-    table,
-    when,
-)
-from .program import examples, with_json
+from .output import console, count_of, in_one_line, plain, relative, short, when
+from .program import examples
 
-_STYLES = {
-    Status.RUNNING: "cyan",
-    Status.PAUSED: "yellow",
-    Status.RESERVED: "magenta",
-    Status.BLOCKED: "magenta",
-    Status.DONE: "green",
-    Status.FAILED: "red",
-    Status.CANCELLED: "dim",
-    Status.EXPIRED: "yellow",
-}
-
-#: A due date that passed longer ago than this is likely a mistake.
-_LONG_AGO = timedelta(minutes=5)
+#: Characters of an error in a list on a terminal.
+_MOST = 60
 
 
-def print_change(context: Context, task: Task, zone: ZoneInfo | None = None) -> None:
-    """Print a task after a change: its due date here, and in `zone` or its schedule's zone; or as JSON."""
-    now, out = context.now(), context.out
-    is_at_once = not task.attempt and task.queued is not None and task.queued <= now
-    if is_at_once and task.due < now - _LONG_AGO:
-        ago = relative(task.due, now)
-        out.warn(f"{task.id}: its due date, {local(task.due)}, was {ago}: it runs at once")
-    if out.as_json:
-        out.print_json(task_fields(task))
+def print_change(context: Context, task: Task) -> None:
+    """Print a task after a change, in a line or as JSON."""
+    if context.out.as_json:
+        context.answer(task_fields(task))
         return
-    if zone is None and task.recurrence:
-        zone = zone_of(task.recurrence.schedule.timezone)
-    due = f"{when(task.due, now)}{_elsewhere(task.due, zone)}"
-    line = Text.assemble(task.id, ": ", status_text(task.status), f", {task.action} due {due}")
-    console().print(line, soft_wrap=True)
-
-
-def _elsewhere(instant: datetime, zone: ZoneInfo | None) -> str:
-    """The time in this zone, if its offset is not that of the local zone."""
-    if zone is None:
-        return ""
-    here, there = instant.astimezone(), instant.astimezone(zone)
-    return "" if here.utcoffset() == there.utcoffset() else f", {there:%Y-%m-%d %H:%M:%S} in {zone.key}"
+    due = when(task.due, context.now())
+    print(plain(f"{task.id}: {task.status}, {task.action} due {due}"))
 
 
 def print_tasks(context: Context, tasks: Sequence[Task]) -> None:
-    """Print tasks as a table on a terminal, else a line for each; with --json, all of each."""
-    out = console()
+    """Print tasks as a table, a row each; with --json, all fields of each."""
     if context.out.as_json:
         for task in tasks:
-            context.out.print_json(task_fields(task))
-    elif not out.is_terminal:
-        for task in tasks:
-            print(_line(task))
-    elif tasks:
-        out.print(tasks_table(tasks, context.now(), width=out.width, encoding=out.encoding))
+            context.answer(task_fields(task))
+    else:
+        context.answer([_row(task, context.now()) for task in tasks])
 
 
-def _line(task: Task) -> str:
-    """The task for programs, with tabs between the fields: times in UTC, nothing cut and nothing padded."""
-    instants = (task.due, task.queued, task.finished_at)
-    due, queued, finished = ("" if instant is None else render(instant) for instant in instants)
-    schedule = task.recurrence.schedule.expression if task.recurrence else ""
-    attempt = str(task.attempt)
-    fields = (task.id, task.status.value, task.action, due, queued, attempt, finished, schedule, _why(task))
-    return "\t".join(map(in_one_line, fields))
-
-
-def tasks_table(tasks: Sequence[Task], now: datetime, *, width: int, encoding: str = "utf-8") -> Table:
-    """Tasks as a table, with the columns that say something of one of them. Long errors are cut."""
-    mark = "↻" if encoding.lower().startswith("utf") else "(recurring)"
-    most = max(40, width - 80)  # on a narrow screen, three lines of the last column
-    errors = [why if len(why) <= most else f"{why[:most]}…" for why in map(_why, tasks)]
-    columns: dict[str, list[Cell]] = {
-        "id": [task.id for task in tasks],
-        "status": [_state(task, mark) for task in tasks],
-        "action": [task.action for task in tasks],
-        "due": [short(task.due) for task in tasks],
-        "next look": [_next_look(task) for task in tasks],
-        "": [_far(task, now) for task in tasks],
-        "ended": [short(task.finished_at) if task.finished_at else "" for task in tasks],
-        "error": [Text(error, style="red") for error in errors],
+def _row(task: Task, now: datetime) -> dict[str, Any]:
+    """The fields of a task that a list shows. A terminal shows the beginning of its error."""
+    at = task.finished_at or task.queued or task.due
+    error = in_one_line(str(task.failure)) if task.failure else ""
+    return {
+        "id": task.id,
+        "status": task.status,
+        "action": task.action,
+        "at": short(at) if task.finished_at else f"{short(at)} ({relative(at, now)})",
+        "attempt": 0 if task.finished_at else task.attempt,
+        "recurs": task.recurrence is not None,
+        "owes": task.owes is not None,
+        "error": f"{error[:_MOST]}…" if error[_MOST:] and console().is_terminal else error,
     }
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
-    return table(tuple(columns), zip(*columns.values(), strict=True))
-
-
-def status_text(status: Status) -> Text:
-    """A status in its colour."""
-    return Text(status.value, style=_STYLES.get(status, ""))
-
-
-def _state(task: Task, mark: str) -> Text:
-    state = status_text(task.status)
-    if task.owes:
-        state.append(" (owes a follow-up)")
-    elif task.attempt and not task.status.is_finished:
-        state.append(f" (attempt {task.attempt})")
-    return state.append(f" {mark}") if task.recurrence else state
-
-
-def _far(task: Task, now: datetime) -> str:
-    """The time until the task runs; empty if it has ended."""
-    return "" if task.finished_at else relative(task.queued or task.due, now)
-
-
-def _next_look(task: Task) -> str:
-    """The time that the task runs at, if that is not its due date, as after a failure or by its spread."""
-    is_other = task.queued is not None and abs(task.queued - task.due).total_seconds() >= 1
-    return short(task.queued) if task.queued and is_other else ""
-
-
-def _why(task: Task) -> str:
-    """The failure of the task, in one line without tabs."""
-    return in_one_line(str(task.failure)) if task.failure else ""
 
 
 app = typer.Typer()
 
 _OUTPUT = """\
-On a terminal it prints a table; ↻ marks recurring tasks, and long errors are cut. In a pipe it prints a line
-for each task, with tabs between id, status, action, due date, next look, attempt, end, schedule and error.
---json prints all fields.
+It prints a table, with the time of the next run or of the end, and the beginning of each error. In a pipe,
+nothing is cut. --json prints all fields of a task, a task to a line.
 
 If there are more tasks, the last line on standard error says how to go on: with --json as {"cursor": "…"}.
 --all reads all pages.
@@ -164,11 +74,10 @@ If there are more tasks, the last line on standard error says how to go on: with
     "list",
     epilog=examples(
         "list --status failed --after 2026-12-01 --timezone Europe/Berlin",
-        "list --action put_on_sale --all | cut -f1",
+        "list --action put_on_sale --all --json | jq -r .id",
         more=_OUTPUT,
     ),
 )
-@with_json("JSON for programs, one task to a line.")
 @with_filters()
 def list_(
     context: Context,
@@ -198,8 +107,6 @@ def list_(
         limit = 100
     page = find(limit=limit, cursor=cursor)
     print_tasks(context, page.tasks)
-    if not page.tasks and not out.as_json:
-        print("no tasks", file=sys.stdout if console().is_terminal else sys.stderr)
     while every and page.cursor:
         sys.stdout.flush()
         page = find(limit=limit, cursor=page.cursor)
@@ -209,7 +116,6 @@ def list_(
 
 
 @app.command(epilog=examples("failures", "retry --status failed --action charge --error TimeoutError"))
-@with_json()
 def failures(context: Context) -> None:
     """Each group has the command that runs it again.
 
@@ -221,7 +127,7 @@ def failures(context: Context) -> None:
         context.answer(plain_values(found))
         return
     if not found.groups:
-        print("no failed tasks", file=sys.stdout if out.is_terminal else sys.stderr)
+        context.out.note("nothing found")
     for group in found.groups:
         count = count_of(group.failed + len(group.failing))
         title = f"{count} of {group.action}: {group.error or 'no error'}"
@@ -234,7 +140,6 @@ def failures(context: Context) -> None:
 
 
 @app.command(epilog=examples("changes", "changes --id sale-42 --json"))
-@with_json("JSON for programs, one change to a line.")
 def changes(
     context: Context,
     *,

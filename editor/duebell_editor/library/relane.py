@@ -1,6 +1,6 @@
 """More lanes for a queue in use: no process is stopped, and no task is lost, moved twice or hidden.
 
-The steps; a crash is safe after each:
+The steps; a crash or an error is safe after each:
 
 1. Mark the arming record. From then on runs claim no lanes, and those that hold some leave.
 2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
@@ -10,13 +10,13 @@ The steps; a crash is safe after each:
    finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
 4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
 
-After a crash the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task is. The
-mark stays, and says that the relane is to be repeated. Until then some ids cost a second read, no more.
+After a crash or an error the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task
+is. The mark stays, and says that the relane is to be repeated. Until then some ids cost a second read, no
+more.
 """
 
 import heapq
 import itertools
-import logging
 import uuid
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
@@ -25,25 +25,13 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.errors import (
-    AwsError,
-    AwsUnavailable,
-    DuebellError,
-    InvalidSettings,
-    NotDeployed,
-    TaskConflict,
-    UnreadableTask,
-)
+from duebell_shared.errors import DuebellError, InvalidSettings, TaskConflict
 from duebell_shared.instants import NEVER
 from duebell_shared.queue.places import Past, lane_of
-from duebell_shared.queue.store import drop_stray_copy
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import MAX_LANES
 from duebell_shared.tasks.task import QueueKey
 
-_LOG = logging.getLogger("duebell.relane")
-
-#: The relaner's lease of the lanes and of the mark; both are renewed at half. As long as a run's lease.
+#: The relaner's lease of the lanes and of the mark. As long as a run's lease.
 LEASE = timedelta(minutes=2)
 
 #: The longest wait for runs to leave: an invocation of a Lambda lasts 15 minutes at most, and a lease two.
@@ -55,7 +43,7 @@ _LOOK_AGAIN = 1.0
 #: Tasks in a group, moved one after the other; and groups moved in parallel before the lease is checked.
 _GROUP, _GROUPS = 10, 32
 
-#: Passes in a row with errors and nothing moved, before giving up; and seconds between two.
+#: Passes in a row that move none of the tasks they find, before giving up; and seconds between two.
 _PASSES, _PAUSE = 5, 2.0
 
 
@@ -75,44 +63,38 @@ def relane(backend: Backend, lanes: int) -> Relaned:
         raise InvalidSettings("lanes", f"must be {before}, as many as there are, to {MAX_LANES}")
     if lanes == before and record.relaner is None:
         return Relaned(lanes=lanes)
-    relaner = _Relaner(backend, lanes, is_repeated=record.relaner is not None)
+    relaner = _Relaner(backend, lanes)
     relaner.mark()
-    try:
-        relaner.widen()
-        relaner.move()
-        return relaner.finish()
-    except BaseException:
-        relaner.leave()
-        raise
+    relaner.widen()
+    relaner.move()
+    return relaner.finish()
 
 
 class _Relaner:
     """One relane and its state."""
 
-    def __init__(self, backend: Backend, lanes: int, *, is_repeated: bool) -> None:
+    def __init__(self, backend: Backend, lanes: int) -> None:
         self._backend = backend
         self._store = backend.store
         self._armer = backend.armer
         self._clock = backend.clock
         self._lanes = lanes
         self._me = uuid.uuid4().hex
-        self._until = self._clock()
-        self._is_begun = is_repeated
-        self._may_move_later = False
         self._moved = 0
-        self._left: set[tuple[int, str]] = set()
+        self._left: list[str] = []
 
     def mark(self) -> None:
         """Mark the record, so that runs leave. Raises TaskConflict when another process has marked it."""
 
         def mark(record: ArmingRecord) -> ArmingRecord:
             if record.is_relaned(self._clock()):
-                raise TaskConflict("another process is giving the queue more lanes: try again in a minute")
+                raise TaskConflict(
+                    "another process is giving the queue more lanes, or has died: try again in two minutes"
+                )
             return record.relaning(self._me, until=until)
 
         until = self._clock() + LEASE
         self._armer.change(mark)
-        self._until = until
 
     def widen(self) -> None:
         """Add the lanes once no run holds one, and hold them all. Raises TaskConflict, NotArmed."""
@@ -126,34 +108,34 @@ class _Relaner:
             runs = record.owners(self._clock())
             if not runs:
                 return record.relaning(self._me, until=until).widened(self._lanes)
-            return record.relaning(self._me, until=until) if self._is_half_over() else record
+            is_half_over = self._clock() >= record.relaner_until - LEASE / 2
+            return record.relaning(self._me, until=until) if is_half_over else record
 
         while True:
             until = self._clock() + LEASE
             record = self._armer.change(widen)
-            self._until = record.relaner_until
             if not runs:
                 break
             if self._clock() > give_up:
                 raise TaskConflict(f"run {min(runs)} still holds lanes: wait until it is over, and try again")
             self._backend.sleep(_LOOK_AGAIN)
-        self._is_begun = True
         self._armer.ensure(record)
 
     def move(self) -> None:
-        """Move tasks that are not in the lane of their id, pass by pass, until one moves none."""
-        passes_left = _PASSES
-        while passes_left:
-            self._may_move_later = True
-            moved, errors = self._moved, self._pass()
-            self._may_move_later = bool(errors)
-            if not errors and self._moved == moved:
+        """Move tasks to the lane of their id, in passes, until one finds none or none that can be moved."""
+        idle = 0
+        while idle < _PASSES:
+            moved = self._moved
+            errors = self._pass()
+            if self._moved > moved:
+                idle = 0
+                continue
+            if not self._left:
                 return
-            if errors:
-                passes_left = _PASSES if self._moved > moved else passes_left - 1
-                if not passes_left:
-                    raise errors[-1]
-                self._backend.sleep(_PAUSE)
+            idle += 1
+            self._backend.sleep(_PAUSE)
+        if errors:
+            raise errors[-1]
 
     def finish(self) -> Relaned:
         """Give the lanes back, due at their heads, and take the mark away. Raises TaskConflict, NotArmed."""
@@ -163,108 +145,52 @@ class _Relaner:
             self._armer.change(lambda record: self._check_holds(record).relaned(heads))
         )
         self._backend.armer.start_run_if_late(record)
-        return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(id for _, id in self._left)))
-
-    def leave(self) -> None:
-        """Let runs go on with the lanes as they are, if the record can be written.
-
-        A move without an answer may still take effect, after a run has read the lane's head. In that case the
-        lanes are held for another lease.
-        """
-
-        def leave(record: ArmingRecord) -> ArmingRecord:
-            now = self._clock()
-            if record.relaner != self._me:
-                return record
-            if self._may_move_later:
-                return record.relaning(self._me, until=now + LEASE)
-            return record.left_unfinished(now) if self._is_begun else record.relaned({})
-
-        try:
-            self._armer.ensure(self._armer.change(leave))
-        except DuebellError as error:
-            _LOG.warning("the lanes could not be given back, so runs go on when the lease ends: %s", error)
+        return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(self._left)))
 
     def _pass(self) -> list[DuebellError]:
-        """Move the tasks that are misplaced now, in groups. Returns the errors."""
+        """Move the tasks that are misplaced now, in groups. Returns the errors, and notes who was left."""
         errors: list[DuebellError] = []
+        self._left = []
         keys = self._misplaced()
-        while True:
-            try:
-                some = list(itertools.islice(keys, _GROUP * _GROUPS))
-            except AwsError as error:
-                return [*errors, error]
-            if not some:
-                return errors
+        while some := list(itertools.islice(keys, _GROUP * _GROUPS)):
             groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
-            moves = self._backend.parallel(
+            moves = self._backend.parallel.all(
                 lambda group: self._store.relocate(group, lanes=self._lanes, now=self._clock()), groups
             )
-            for group, outcomes in zip(groups, moves, strict=True):
-                if isinstance(outcomes, DuebellError):
-                    errors.append(outcomes)
+            for key, outcome in zip(some, itertools.chain(*moves), strict=True):
+                if outcome is True:
+                    self._moved += 1
                     continue
-                self._moved += outcomes.count(True)
-                errors += [outcome for outcome in outcomes if isinstance(outcome, DuebellError)]
-                for key, outcome in zip(group, outcomes, strict=True):
-                    if outcome is False and not self._is_settled(key):
-                        errors.append(AwsUnavailable(f"task {quoted(key.id)} kept changing meanwhile"))
+                self._left.append(key.id)
+                errors += [outcome] if isinstance(outcome, DuebellError) else []
             self._renew(some)
+        return errors
 
     def _misplaced(self) -> Iterator[QueueKey]:
         """The keys of tasks that wait, run or are paused in another lane than that of their id."""
         lanes = range(max(self._armer.read().earlier, default=0))
         for key in itertools.chain(heapq.merge(*map(self._store.queued, lanes)), *map(self._paused, lanes)):
-            if lane_of(key.id, self._lanes) != key.lane and (key.lane, key.id) not in self._left:
+            if lane_of(key.id, self._lanes) != key.lane:
                 yield key
 
     def _paused(self, lane: int) -> Iterator[QueueKey]:
-        try:
-            for kind in (Past.PAUSED, Past.PAUSED_RECURRING, Past.BLOCKED):
-                for key in self._store.past(lane, kind):
-                    yield QueueKey(queued=NEVER, id=key.id, lane=lane)
-        except NotDeployed as error:  # no harm: paused tasks are also found in their earlier lanes
-            _LOG.warning("paused tasks stay in their lanes: %s", error)
-
-    def _is_settled(self, key: QueueKey) -> bool:
-        """Tell whether a task that was not moved needs no other try: it is gone, a stray copy, or must stay.
-
-        A task stays if another task has its id in the new lane, or if it cannot be read.
-        """
-        try:
-            if drop_stray_copy(self._store, key, self._lanes, self._clock()):
-                return True
-            there, taken = (
-                self._store.get(lane, key.id) for lane in (key.lane, lane_of(key.id, self._lanes))
-            )
-        except UnreadableTask as error:
-            _LOG.warning("left in lane %d: %s", key.lane, error)
-            self._left.add((key.lane, key.id))
-            return True
-        except AwsError as error:
-            _LOG.warning("to be looked at again: %s", error)
-            return False
-        if there and taken and not (taken.expires_at and taken.expires_at <= self._clock()):
-            self._left.add((key.lane, key.id))
-            return True
-        return there is None
+        for kind in (Past.PAUSED, Past.PAUSED_RECURRING, Past.BLOCKED):
+            for key in self._store.past(lane, kind):
+                yield QueueKey(queued=NEVER, id=key.id, lane=lane)
 
     def _renew(self, moved: Sequence[QueueKey]) -> None:
-        """Renew the lease if half of it is over. Raises TaskConflict when it was lost.
+        """Renew the lease. Raises TaskConflict when it was lost.
 
         In that case a run may have read the heads of the new lanes before these tasks were moved there. So
         the rule is armed for them first, as an editor does.
         """
 
         def renew(record: ArmingRecord) -> ArmingRecord:
-            if not self._holds(record):
-                return record
-            return record.relaning(self._me, until=until) if self._is_half_over() else record
+            return record.relaning(self._me, until=until) if self._holds(record) else record
 
         until = self._clock() + LEASE
         record = self._armer.change(renew)
         if self._holds(record):
-            self._until = record.relaner_until
             self._armer.ensure(record)
             return
         dues: dict[int, datetime] = {}
@@ -276,9 +202,6 @@ class _Relaner:
 
     def _holds(self, record: ArmingRecord) -> bool:
         return record.relaner == self._me and len(record.lanes_of(self._me)) == len(record.lanes)
-
-    def _is_half_over(self) -> bool:
-        return self._clock() >= self._until - LEASE / 2
 
     def _check_holds(self, record: ArmingRecord) -> ArmingRecord:
         if not self._holds(record):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from duebell_editor.cli.context import Context
+from duebell_editor.cli.context import Context, print_error
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import examples
 from duebell_infra.deploy.options import Actions, without_none
@@ -79,7 +79,7 @@ def worker(
         except Exception as error:
             if not _has_actions():
                 raise
-            context.print_error(error)
+            print_error(context.out, error)
             status = exit_of(error)
         if _has_actions():  # the interpreter would wait for them
             _exit(status)
@@ -126,7 +126,7 @@ def worker_here(context: Context, actions: str) -> Worker:
     """
     if context.chosen_name:
         os.environ.update(environment_of(context.account.settings))
-    context.account.export_account()
+    context.account.export()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415
     from duebell_worker.log import to_stdout  # noqa: PLC0415

@@ -287,11 +287,6 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         released = self.released(self.relaner, heads) if self.relaner else self
         return replace(released, relaner=None, relaner_until=NEVER)
 
-    def left_unfinished(self, now: datetime) -> Self:
-        """The relaner's lanes given back, due now: runs look into all. The relaner stays, its time over."""
-        heads = dict.fromkeys(self.lanes_of(self.relaner or ""), now)
-        return replace(self.released(self.relaner or "", heads), relaner_until=min(now, self.relaner_until))
-
     # Transitions of a run.
 
     def claimed(

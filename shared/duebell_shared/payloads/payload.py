@@ -2,8 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -30,9 +29,6 @@ _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 #: Reads the value that `encode` was given, as JSON's own types.
 decode = json.loads
 
-#: Parts of pydantic's messages about values that are nested too deeply.
-_PYDANTICS = ("Maximum serialization depth exceeded", "Circular reference detected")
-
 
 def encode(payload: object) -> str:
     """`payload` as JSON text.
@@ -45,14 +41,15 @@ def encode(payload: object) -> str:
     values without a JSON form; also for more than 350 KB or 100 levels.
     """
     try:
-        if _is_flat(payload):
-            with suppress(ValueError):  # its reason is told below
-                return _check_size(_encoder.encode(payload))
-        if reason := _set_in(payload):
-            raise InvalidTask("payload", reason)
-        return _encode(payload)
+        if not _is_flat(payload):
+            _check(payload, has_types=True)
+            payload = _plain(payload)
+            _check(payload)
+        return _check_size(_encoder.encode(payload))
     except RecursionError:
         raise InvalidTask("payload", _TOO_DEEP) from None
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidTask("payload", f"has no JSON form: {in_brief(error)}") from error
 
 
 def _is_flat(payload: object) -> bool:
@@ -60,6 +57,52 @@ def _is_flat(payload: object) -> bool:
     return type(payload) is dict and all(
         type(name) is str and type(value) in _SCALARS for name, value in payload.items()
     )
+
+
+def _check(value: object, path: tuple[object, ...] = (), *, has_types: bool = False) -> None:
+    """Raise InvalidTask for the first value within this one that JSON does not have, with its place.
+
+    has_types  whether it may have values of other types, as keys too: those are converted later
+    """
+    match value:
+        case float() if not math.isfinite(value):
+            raise _wrong(path, f"is {value}, which JSON cannot hold: leave it out or use None")
+        case set() | frozenset():  # most often a dict that lost its colon
+            raise _wrong(
+                path, "is a set, and JSON has none: write {'key': value} for an object, or sorted(…)"
+            )
+        case dict():
+            inner: Iterable[tuple[object, object]] = value.items()
+        case list() | tuple():
+            inner = enumerate(value)
+        case _:
+            return
+    if len(path) == MAX_LEVELS:
+        raise InvalidTask("payload", _TOO_DEEP)
+    for key, one in inner:
+        if isinstance(value, dict) and not isinstance(key, str) and not has_types:
+            use = quoted(shortened(key))
+            raise _wrong(path, f"has the key {quoted(key)}, and JSON has text keys only: use {use}")
+        _check(one, (*path, key), has_types=has_types)
+
+
+def _wrong(path: tuple[object, ...], reason: str) -> InvalidTask:
+    place = in_brief("payload" + "".join(f"[{quoted(key)}]" for key in path))
+    return InvalidTask("payload", f"{place} {reason}")
+
+
+def _plain(value: object) -> object:
+    """The value in JSON's own types."""
+    pydantics = getattr(type(value), "__pydantic_serializer__", None)  # a model's, or a dataclass's
+    if pydantics:
+        value = pydantics.to_python(value, mode="json", by_alias=True)
+    return msgspec.to_builtins(value, enc_hook=_of_other_type)
+
+
+def _of_other_type(value: object) -> object:
+    """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)
 
 
 def of_task(payload: object) -> str:
@@ -77,31 +120,6 @@ def check_text(text: str) -> str:
     return text
 
 
-def _encode(payload: object) -> str:
-    pydantics = getattr(type(payload), "__pydantic_serializer__", None)  # a model's, or a dataclass's
-    plain = payload
-    try:
-        plain = pydantics.to_python(payload, mode="json", by_alias=True) if pydantics else payload
-        plain = msgspec.to_builtins(plain, enc_hook=_plain)
-        if _is_too_deep(plain):
-            raise InvalidTask("payload", _TOO_DEEP)
-        text = _encoder.encode(plain)
-        text.encode()
-    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-        is_deep = any(words in str(error) for words in _PYDANTICS)
-        why = _TOO_DEEP if is_deep else _fault_in(plain) or f"has no JSON form: {in_brief(error)}"
-        raise InvalidTask("payload", why) from error
-    if reason := _fault_in(plain):
-        raise InvalidTask("payload", reason)
-    return _check_size(text)
-
-
-def _plain(value: object) -> object:
-    """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
-    dump = getattr(value, "model_dump", None)
-    return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)
-
-
 def _check_size(text: str) -> str:
     size = len(text.encode())
     if size > MAX_BYTES:
@@ -114,19 +132,16 @@ def _check_size(text: str) -> str:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself if an edit by hand has left one that `encode` does not make.
-
-    Such a text is no JSON, or its value could not be written as JSON again: it has NaN, a number beyond all
-    floats, half of a surrogate pair, or more than 100 levels.
-    """
+    """The value, to be shown; the text itself if an edit by hand has left one that `encode` does not make."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
-        if "\\u" in text:
-            json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
+        value = json.loads(text)
+        if not _is_flat(value):
+            _check(value)
+        if "\\u" in text:  # half of a surrogate pair
+            _encoder.encode(value).encode()
+    except (InvalidTask, RecursionError, ValueError):
         return text
-    may_be_deep = text.count("[") + text.count("{") > MAX_LEVELS
-    return text if may_be_deep and _is_too_deep(value) else value
+    return value
 
 
 def read_json(text: str | bytes) -> Any:
@@ -150,66 +165,3 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"the name {quoted(name)} is twice in one object")
         made[name] = value
     return made
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(constant)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def _is_too_deep(value: object) -> bool:
-    level = {id(value): value} if isinstance(value, dict | list | tuple) else {}
-    for _ in range(MAX_LEVELS):
-        if not level:
-            return False
-        inner = (
-            one for each in level.values() for one in (each.values() if isinstance(each, dict) else each)
-        )
-        # By identity: what stands in several places, or in itself, is looked into once for each level.
-        level = {id(one): one for one in inner if isinstance(one, dict | list | tuple)}
-    return bool(level)
-
-
-def _walk(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[tuple[object, ...], object]]:
-    """This value of a payload and those within it, in their order, each with the keys that lead to it."""
-    yield path, value
-    match value:
-        case dict():
-            inner: Iterable[tuple[object, object]] = value.items()
-        case list() | tuple():
-            inner = enumerate(value)
-        case _:
-            return
-    for key, one in inner:
-        yield from _walk(one, (*path, key))
-
-
-def _place(path: tuple[object, ...]) -> str:
-    return in_brief("payload" + "".join(f"[{quoted(key)}]" for key in path))
-
-
-def _set_in(payload: object) -> str | None:
-    """In words, the first set among plain values: most often a dict that lost its colon."""
-    for path, value in _walk(payload):
-        if isinstance(value, set | frozenset):
-            way_out = "write {'key': value} for an object, or sorted(…)"
-            return f"{_place(path)} is a set, and JSON has none: {way_out}"
-    return None
-
-
-def _fault_in(plain: object) -> str | None:
-    """In words, the first number or key that JSON does not have."""
-    for path, value in _walk(plain):
-        if isinstance(value, float) and not math.isfinite(value):
-            return f"{_place(path)} is {value}, which JSON cannot hold: leave it out or use None"
-        for key in value if isinstance(value, dict) else ():
-            if not isinstance(key, str):
-                use = quoted(shortened(key))
-                return f"{_place(path)} has the key {quoted(key)}, and JSON has text keys only: use {use}"
-    return None

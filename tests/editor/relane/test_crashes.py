@@ -7,7 +7,6 @@ import pytest
 
 from duebell import AwsUnavailable, TaskConflict
 from duebell_editor.library.relane import relane
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.editor.relane.scene import (
@@ -67,25 +66,6 @@ def test_after_a_crash_at_any_moment_runs_go_on_and_it_can_be_repeated(step: int
     assert waiting(scheduler) == Counter(in_queue.keys())
     assert {lane for lane, id in scheduler.store.tasks if lane != lane_of(id, TO)} <= set(range(FROM))
     assert all(editor.get(id).lane == lane_of(id, TO) for id in in_queue)
-
-
-def test_an_error_gives_the_lanes_back_at_once_and_leaves_the_mark(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(scheduler)
-
-    def refuse(record: ArmingRecord, owner: str) -> ArmingRecord:
-        raise AwsUnavailable("simulated")
-
-    monkeypatch.setattr(ArmingRecord, "cleared", refuse)
-    with pytest.raises(AwsUnavailable):
-        relane(scheduler.backend, TO)
-    record = record_of(scheduler)
-    assert [lane.owner for lane in record.lanes] == [None] * TO
-    assert {lane.due for lane in record.lanes} == {scheduler.clock.now}
-    assert record.relaner
-    assert not record.is_relaned(scheduler.clock.now)
-    assert claims(scheduler) == tuple(range(TO))
 
 
 def test_moves_that_fail_for_good_end_it_and_the_lanes_are_held_until_none_can_land(

@@ -76,27 +76,18 @@ def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch:
 # An add that was written by the earlier number of lanes, and never told of.
 
 
-def stored_twice(scheduler: Scheduler, *, has_run: bool) -> str:
-    """A task that another editor has added meanwhile."""
+@pytest.mark.parametrize("status", [Status.SCHEDULED, Status.RUNNING])
+def test_a_task_whose_id_is_taken_in_its_new_lane_is_left_and_named(
+    scheduler: Scheduler, status: Status
+) -> None:
+    # Given a task that another editor has added meanwhile, too
     id = misplaced()[0]
     made = scheduler.editor.add("forgotten", due=HOUR, id=id)
-    if has_run:
-        scheduler.become(made, Status.RUNNING)
+    scheduler.become(made, status)
     scheduler.backend.armer.change(lambda record: record.relaning("dead", until=NOON).widened(TO))
     assert scheduler.store.insert(replace(made, action="added", lane=lane_of(id, TO)))
     scheduler.clock.advance(MINUTE)
-    return id
-
-
-def test_what_was_never_told_of_gives_way_to_what_was(scheduler: Scheduler) -> None:
-    id = stored_twice(scheduler, has_run=False)
-    assert relane(scheduler.backend, TO) == Relaned(lanes=TO)
-    assert waiting(scheduler) == Counter([id])
-    assert newcomer(scheduler).get(id).action == "added"
-
-
-def test_what_a_run_has_had_stays_where_it_is(scheduler: Scheduler) -> None:
-    id = stored_twice(scheduler, has_run=True)
+    # Then it stays, and a run finds it: see duebell_shared.queue.store.drop_stray_copy
     assert relane(scheduler.backend, TO) == Relaned(lanes=TO, left=(id,))
     assert waiting(scheduler)[id] == 2
     assert newcomer(scheduler).get(id).action == "added"

@@ -44,7 +44,7 @@ def test_a_run_that_does_not_leave_is_not_pushed_out(scheduler: Scheduler) -> No
     with pytest.raises(TaskConflict, match="run long still holds lanes"):
         relane(scheduler.backend, TO)
     record = record_of(scheduler)
-    assert (record.lanes, record.relaner, record.earlier) == (before, None, ())
+    assert (record.lanes, record.earlier) == (before, ())
 
 
 def test_the_lanes_of_a_dead_run_are_taken_when_its_lease_ends(scheduler: Scheduler) -> None:

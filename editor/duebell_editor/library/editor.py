@@ -238,8 +238,8 @@ class Editor:
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
         """The state of the scheduler, with its problems; failed tasks are one.
 
-        thorough  also report tasks in lanes that no run reads, and a worker with other time zones. Of the
-                  500 tasks that run next, report those whose action the worker does not have
+        thorough  also report a worker with other time zones, and of the 500 tasks that run next, those whose
+                  action the worker does not have
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,

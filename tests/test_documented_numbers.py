@@ -203,7 +203,6 @@ PLACES: list[tuple[Any, str]] = [
     ),
     ([N(lanes._LONGEST_REST, HOUR)], "guarantees: {:w} an hour after the trouble ends"),
     ([N(60 - ECHOES[0])], "guarantees: a day from 23:{} on"),
-    ([N(items._MESSAGE)], "how-it-works: writes it with {} characters of the failure"),
     ([N(arming.HEAD_START - 2 * LEAD)], "how-it-works: The run is there at least {:w} seconds before"),
     ([SENTINEL], "how-it-works: `{}`: a date that never comes again"),
     ([expression(5, 12, 10, 30, at=(5, 12, 10, 5))], "how-it-works: | 5 December 10:05 | 10:30 | `{}`"),

@@ -117,17 +117,13 @@ def test_the_environment_declares_deliveries_for_a_worker_without_code(
     assert [action.kind for action in known.actions] == ["queue"]
 
 
-def test_a_worker_from_the_environment_has_them_when_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_is_loaded_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
-    worker = Worker.from_env()
-    assert not worker.deliveries
+    worker = entry.load("")
     rehearsal = Rehearsal(worker)
-    assert [one.name for one in worker.deliveries] == ["remind"]
     rehearsal.editor.add("remind", due=HOUR)
     rehearsal.let_time_pass(HOUR)
     assert len(rehearsal.delivered) == 1
-    # One that was set up in code has not
-    assert Rehearsal(Worker()).delivered == []
     worker.add_declared_deliveries()  # it has them already
     assert len(worker.deliveries) == 1
 

@@ -136,8 +136,9 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
         # A second one says that it is there, and ends with a status of its own
         again = duebell("local", "--detach", *ports, folder=project)
         assert again.returncode == 4
-        assert again.stdout.splitlines() == began.stdout.splitlines()[-4:]
-        assert "runs already, its page at http://127.0.0.1:" in again.stderr
+        page = next(line for line in began.stdout.splitlines() if line.startswith("page "))
+        assert again.stdout.splitlines() == [page, *began.stdout.splitlines()[-4:]]
+        assert "runs already: end it with `duebell local stop`" in again.stderr
         # Services reach it with the line that is printed
         note = LocalStack.read(project / ".duebell")
         assert note

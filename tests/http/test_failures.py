@@ -61,9 +61,3 @@ def test_tasks_are_found_by_the_beginning_of_their_ids(client: TestClient) -> No
     assert ids(client, "find", prefix="sale-", limit=1, cursor=first["cursor"]) == ["sale-hourly"]
     for wrong in ("", "?prefix=", "?prefix=a&limit=0", "?prefix=a&cursor="):
         assert client.get(f"/api/find{wrong}").status_code == 422
-
-
-def test_a_brief_task_has_the_beginning_of_its_payload(client: TestClient, scheduler: Scheduler) -> None:
-    scheduler.editor.add("x", due=HOUR, id="large", payload={"text": "y" * 1000})
-    [task] = client.get("/api/tasks?brief=true&prefix=large").json()["tasks"]
-    assert task["payload_start"] == '{"text":"' + "y" * 111

@@ -134,11 +134,13 @@ def bulk(client: TestClient, **body: Any) -> Any:
 
 
 def test_a_brief_list_has_no_payloads(client: TestClient, editor: Editor) -> None:
-    editor.add("report", schedule="rate(2 hours)", payload={"secret": 1}, id="a")
+    payload = {"secret": "y" * 1000}
+    editor.add("report", schedule="rate(2 hours)", payload=payload, id="a")
     task = client.get("/api/tasks", params={"brief": True}).json()["tasks"][0]
     assert "payload" not in task
+    assert task["payload_start"] == '{"secret":"' + "y" * 109
     assert task["recurs"].startswith("every 2 hours")
-    assert client.get("/api/tasks").json()["tasks"][0]["payload"] == {"secret": 1}
+    assert client.get("/api/tasks").json()["tasks"][0]["payload"] == payload
 
 
 def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor: Editor) -> None:

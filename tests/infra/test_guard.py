@@ -4,12 +4,9 @@ import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
-import botocore.auth
 import pytest
 from botocore.parsers import create_parser
-from botocore.session import Session
 
 from duebell_infra.local.ministack_child import Guard, Message, Receive, Scope, Send
 
@@ -172,31 +169,6 @@ def test_functions_pass_with_the_key_as_their_session_token(client: Client) -> N
     # MiniStack gives a function the account's number as its access key.
     function = [("Host", HERE), signed_by("000000000000"), ("X-Amz-Security-Token", KEY)]
     assert client.send(function).status == 200
-
-
-@pytest.mark.parametrize("version", ["s3v4", "s3"])
-@pytest.mark.parametrize(("key", "token"), [(KEY, None), (KEY, KEY), ("000000000000", KEY), ("test", None)])
-def test_presigned_urls_pass_with_the_key(client: Client, version: str, key: str, token: str | None) -> None:
-    session = Session()
-    session.set_credentials(key, "not-secret", token)
-    session.set_default_client_config(botocore.config.Config(signature_version=version))
-    s3: Any = session.create_client("s3", region_name="us-east-1", endpoint_url=f"http://{HERE}")
-    url = s3.generate_presigned_url("get_object", Params={"Bucket": "bucket", "Key": "key"})
-    answer = client.send([("Host", HERE)], method="GET", query=url.partition("?")[2])
-    assert answer.status == (200 if KEY in {key, token} else 403)
-
-
-def test_a_presigned_url_needs_the_key_where_urls_name_it(client: Client) -> None:
-    for query in (
-        f"X-Amz-Credential={quote(f'x/{KEY}', safe='')}",
-        f"X-Amz-Credential={KEY}x%2F20260101",
-        f"X-Amz-Signature={KEY}",
-        f"Credential={KEY}",
-        KEY,
-        "X-Amz-Credential=",
-        "%ff=%ff&&=&X-Amz-Credential=%C3%BF",
-    ):
-        assert client.send([("Host", HERE)], query=query).status == 403
 
 
 def test_websockets_are_refused_even_with_the_key(client: Client) -> None:

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from duebell_editor.cli.schedulers import LocalStack
-from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local import service
-from duebell_infra.local.service import clear, registered, start, stop, wait, ways_in
+from duebell_infra.local.service import start, stop, wait, ways_in
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 
@@ -23,12 +23,11 @@ HOLDER = """
 import os, signal, sys
 from pathlib import Path
 from duebell_editor.cli.schedulers import LocalStack
-from duebell_infra.local.service import registered
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 state = Path(sys.argv[1])
 try:
-    with ended_by_signal(), StateFolder(state), registered(state):
+    with ended_by_signal(), StateFolder(state):
         here = {"AWS_REGION": "here"}
         LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/", environment=here).write(state)
         print("ready", flush=True)
@@ -73,16 +72,11 @@ def test_one_that_was_killed_blocks_nothing(state: Path) -> None:
     with running(state) as process:
         process.kill()
         process.wait()
-    note = LocalStack.read(state)
-    assert note
-    with pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
+    assert LocalStack.read(state)
+    # Also while its MiniStack, which holds the folder, still writes its state
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
         wait(state, limit=0)
     assert not stop(state)
-    assert LocalStack.read(state) is None
-
-    # And the next start does the same by itself
-    note.write(state)
-    clear(state)
     assert LocalStack.read(state) is None
 
 
@@ -102,60 +96,19 @@ def test_a_process_that_has_its_number_since_is_not_ended(
     assert not told
 
 
-def test_a_child_that_outlives_the_process_does_not_count_as_it(state: Path) -> None:
-    with StateFolder(state), registered(state):
-        child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-        with pytest.raises(AlreadyRunning):
-            clear(state)
-    note = LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/")
-    note.write(state)
-    try:
-        assert child.poll() is None
-        clear(state)
-        assert LocalStack.read(state) is None
-    finally:
-        child.communicate(b"\n")
-
-
 def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "_STOP_LIMIT", 0.0)
     with running(state) as process:
         process.send_signal(signal.SIGSTOP)
-        with pytest.raises(EmbeddedStackFailed, match="is in use"):
+        with pytest.raises(EmbeddedStackFailed, match="runs already"):
             stop(state)
-
-
-def test_one_that_is_starting_is_not_ready(state: Path) -> None:
-    with StateFolder(state), registered(state):
-        with pytest.raises(EmbeddedStackFailed):
-            wait(state, limit=0)
-        LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/").write(state)
-        assert wait(state, limit=0).pid == os.getpid()
 
 
 def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
         start(state, ["local", "--state", str(state), "--port=4803", "--editor-port=4803"])
-    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="is in use by another stack"):
-        start(state, [])
-
-
-def test_a_second_start_says_that_it_runs_already(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DUEBELL_STATE", raising=False)
-    with running(state), pytest.raises(AlreadyRunning) as refused:
-        start(state, [])
-    assert str(refused.value) == (
-        f"the stack in {state} runs already, its page at http://127.0.0.1:1/: "
-        f"`DUEBELL_STATE={state} duebell --name local status` reaches it, "
-        f"`DUEBELL_STATE={state} duebell local stop` ends it"
-    )
-    # And the folder need not be named where it is the usual one
-    monkeypatch.setenv("DUEBELL_STATE", str(state))
-    with running(state), pytest.raises(AlreadyRunning, match="`duebell local stop` ends it"):
-        start(state, [])
-    # And one that is not ready yet is said to be starting
-    with StateFolder(state), registered(state), pytest.raises(AlreadyRunning, match="is starting already"):
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="runs already"):
         start(state, [])
 
 
@@ -174,7 +127,7 @@ def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(below)
     (tmp_path / ".duebell").mkdir()
     assert LocalStack.find() is None
-    note = LocalStack(pid=1)
+    note = LocalStack(pid=1, editor="http://127.0.0.1:1/", environment={})
     note.write(tmp_path / ".duebell")
     assert LocalStack.find() == note
 
@@ -190,7 +143,7 @@ def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_note_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    LocalStack(pid=1).write(tmp_path)
+    LocalStack(pid=1, editor="http://127.0.0.1:1/", environment={}).write(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     assert LocalStack.read(tmp_path) is None
 

@@ -48,7 +48,7 @@ def test_what_cannot_be_the_folder_is_refused_and_free_afterwards(tmp_path: Path
     with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(folder):
         pass
     (folder / "key").rmdir()
-    with StateFolder(folder), pytest.raises(EmbeddedStackFailed, match="in use"), StateFolder(folder):
+    with StateFolder(folder), pytest.raises(EmbeddedStackFailed, match="runs already"), StateFolder(folder):
         pass
 
 
@@ -91,13 +91,6 @@ def test_a_key_that_others_could_read_or_write_is_replaced(folder: Path, mode: i
     (folder / "key").chmod(mode)
     assert key_in(folder) != key
     assert mode_of(folder / "key") == 0o600
-
-
-@pytest.mark.parametrize("text", ["", "test\n", "DUEBELL" + "0" * 31, "DUEBELL" + "g" * 32, "ÿ"])
-def test_a_key_that_is_damaged_is_replaced(folder: Path, text: str) -> None:
-    (folder / "key").touch(0o600)
-    (folder / "key").write_text(text)
-    assert len(key_in(folder)) == 39
 
 
 def test_a_link_and_a_pipe_are_not_read_but_replaced(folder: Path, tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ from typing import Self
 from .catalogue import Mutant
 from .source import PACKAGES, ROOT, place_of
 
-__all__ = ["Lab", "failures"]
-
 #: The copy has no history, no installations, and no files that tests and builds leave.
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv*", ".mutants", ".hypothesis", ".*_cache", "__pycache__", "node_modules"
@@ -69,14 +67,12 @@ class Lab:
         return (said or [(done.stderr or done.stdout).strip()[-300:]])[0]
 
     def killed_by(self, mutant: Mutant) -> str | None:
-        """What its tests say of the mutant; None if it survives them."""
         place, count = place_of(mutant.source, mutant.within)
         with self.broken(place.module, place.replaced(mutant.broken, count)):
             return self.fails(mutant.tests)
 
     @contextmanager
     def broken(self, module: str, source: str) -> Iterator[None]:
-        """Inside, this is the module's source here."""
         whole = (self.root / module).read_text()
         self._write(module, source)
         try:
@@ -92,5 +88,4 @@ class Lab:
 
 
 def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The tests that failed, with what they said."""
     return [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))]

@@ -46,6 +46,7 @@ def test_a_value_that_cannot_be_right_is_told_in_plain_words(page: Page, scene: 
         ("payload", "{", "This is not JSON"),
         ("payload", '{"a": [{"b": 1, "c": {"b": 2}, "\\u0062" : 3}]}', "“b” is there twice"),
         ("due", "", "Give a day and a time."),
+        ("due", "1850-01-01T00:00:00", "Give a time in the years 1970 to 2199."),
     ):
         right = field(page, name).input_value()
         field(page, name).fill(value)

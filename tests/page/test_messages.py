@@ -36,31 +36,6 @@ def test_what_is_typed_is_undone_by_the_browser(page: Page, scene: Scene) -> Non
     assert toast["y"] + toast["height"] <= actions["y"]
 
 
-def test_a_message_with_undo_stays_while_it_is_looked_at(open_page: Open, url: str) -> None:
-    page = open_page("about:blank")
-    page.clock.install()
-    page.goto(url)
-    page.clock.run_for(1000)
-    show(page, "sale-50")
-    press(page, "Pause")
-    toast = page.locator(".toast")
-    expect(toast).to_contain_text("sale-50 is paused")
-    # It lives longer than one that only tells, and not while it has the focus
-    page.clock.run_for(15_000)
-    expect(toast).to_be_visible()
-    toast.get_by_role("button", name="Undo").focus()
-    page.clock.run_for(60_000)
-    expect(toast).to_be_visible()
-    # Nor while the pointer is on it
-    toast.hover()
-    page.get_by_role("button", name="Resume", exact=True).focus()
-    page.clock.run_for(60_000)
-    expect(toast).to_be_visible()
-    page.mouse.move(1, 1)
-    page.clock.run_for(21_000)
-    expect(toast).to_be_hidden()
-
-
 def test_no_more_than_two_messages_are_there_at_a_time(page: Page) -> None:
     toasts = page.locator(".toast")
     for id in ("sale-50", "sale-51", "sale-52"):

@@ -35,11 +35,6 @@ CASES = (
     Case("one reserved twice", (0,), (Edit(0, due=1), Edit(0, due=1)), 0, _CRASH, end=3),
 )
 
-DEEP = (
-    Case("deep: two lanes, two reserved", (0, 1), (Edit(0, due=1), Edit(1, due=1)), 0, _CRASH, end=3),
-    Case("deep: one lane, two reserved, two crashes", (0, 0), (Edit(0, due=1), Edit(1, due=2)), 2, _CRASH),
-)
-
 
 @dataclass(frozen=True)
 class Broken(Ingredients):
@@ -174,11 +169,9 @@ class ReservingModel(Model):
     # Reservations.
 
     def _stage(self, s: State, task: int) -> str:
-        """The stage of the task's reservation; empty if it is not reserved."""
         return next((stage for _, (of, stage, _) in s.reserved if of == task), "")
 
     def _expiry(self, s: State, task: int) -> int:
-        """When runs drop the task; a task that was confirmed is not dropped."""
         return next((expiry for _, (of, _, expiry) in s.reserved if of == task), NEVER_AT)
 
     def _without(self, s: State, task: int) -> tuple[tuple[str, tuple[int, str, int]], ...]:

@@ -41,17 +41,17 @@ def test_a_lane_of_nine_gigabytes_is_nearly_full_for_a_minute() -> None:
     now = 60.0
     assert not sizes.is_nearly_full(3)
     # From then on its adds go alone, until one says that it holds less
-    assert sizes.adds_to_measure([3, 2, 3]) == [0, 2]
+    assert sizes.to_measure([3, 2, 3], are_adds=True) == [0, 2]
     sizes.note(estimate(3, 9.0))
-    assert sizes.adds_to_measure([3, 2, 3]) == []
+    assert sizes.to_measure([3, 2, 3], are_adds=True) == []
 
 
 def test_one_of_a_thousand_adds_to_each_lane_goes_alone() -> None:
     sizes = LaneSizes()
-    assert [sizes.adds_to_measure([0, 1, 0]) for _ in range(499)] == [[]] * 499
-    assert sizes.adds_to_measure([0, 1, 0]) == [2]
-    assert sizes.adds_to_measure([1] * 501) == [499]
-    assert sizes.adds_to_measure([0] * 999) == []
+    assert [sizes.to_measure([0, 1, 0], are_adds=True) for _ in range(499)] == [[]] * 499
+    assert sizes.to_measure([0, 1, 0], are_adds=True) == [2]
+    assert sizes.to_measure([1] * 501, are_adds=True) == [499]
+    assert sizes.to_measure([0] * 999, are_adds=True) == []
 
 
 def test_a_queue_that_is_written_in_batches_is_measured_too(backend: Backend, calls: Calls) -> None:

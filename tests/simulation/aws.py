@@ -15,8 +15,6 @@ from duebell_shared.schedules.cron import parse_aws
 from .weather import SERVICES, Faults, LaneOutage, Outage
 from .world import Process, World
 
-__all__ = ["Aws", "minutes_of"]
-
 _T = TypeVar("_T")
 
 #: Seconds until a call takes effect that was answered with a failure of the server, at most.
@@ -74,7 +72,6 @@ class Aws:
         return Outage(services=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
 
     def draw_lane_outage(self, lanes: int) -> None:
-        """Have one of so many lanes be out for an hour."""
         begins = self.world.now + timedelta(seconds=self.world.random.uniform(0, 900))
         lane = self.world.random.randrange(lanes)
         self.lane_outage = LaneOutage(lane=lane, begins=begins, ends=begins + timedelta(hours=1))
@@ -140,7 +137,6 @@ class Aws:
                 pass
 
     def refuses(self, lane: int | None = None) -> bool:
-        """Whether one of many statements, for this lane, is refused."""
         if self.lane_outage.hits(lane, self.world.now):
             return True
         return self.world.now < self.quiet_from and self.world.random.random() < self.faults.refuse
@@ -190,7 +186,6 @@ class Aws:
         return self.world.now < self.quiet_from and self.world.random.random() < likelihood
 
     def invoke(self, event: object) -> None:
-        """The worker is invoked directly, not by the rule."""
         self.called_at.append(self.world.now)
         self._deliver(event)
 

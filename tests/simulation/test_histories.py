@@ -97,7 +97,6 @@ def test_what_duebell_promises_holds_whatever_goes_wrong(
 
 
 def played(history: History) -> History:
-    """The history, which broke no promise."""
     assert history.run().problems() == [], f"seed {history.seed}"
     return history
 

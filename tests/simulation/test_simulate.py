@@ -109,8 +109,6 @@ class Played:
 
 
 def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict[str, Any]]:
-    """Some tasks of any kind."""
-
     def due() -> datetime:
         at = now + timedelta(seconds=random.choice([random.uniform(0, 3600), 60 * random.randint(1, 60)]))
         return at.replace(microsecond=at.microsecond // 1000 * 1000)
@@ -144,7 +142,6 @@ def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict
 
 
 def told_and_played(seed: int, actions: Collection[str]) -> tuple[Starts, Starts]:
-    """The starts of each task as they were told, and as they then were."""
     # Given a queue of any tasks, whose actions have run before
     random = Random(seed)
     played = Played(seed, random.choice([*Precision]))

@@ -521,8 +521,9 @@ def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
     assert worker.run(time_left=MINUTE).done == 1
 
 
+@pytest.mark.parametrize("refuses", [False, True], ids=["", "a refused semaphore"])
 def test_a_run_that_leaves_for_more_lanes_starts_no_task_that_waits_in_it(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, *, store: CountingStore, refuses: bool
 ) -> None:
     # Given a task that waits in the run for another one, while the queue is to get more lanes
     worker = Worker(backend=backend, pool=stage, concurrency=8)
@@ -530,6 +531,7 @@ def test_a_run_that_leaves_for_more_lanes_starts_no_task_that_waits_in_it(
     @worker.action("mail", at_most=1)
     def mail() -> None:
         backend.armer.change(lambda record: record.relaning("relaner", until=clock.now + HOUR))
+        store.refuses = refuses
         stage.sleep(90)
 
     # Then the run leaves once that other one has ended

@@ -102,7 +102,6 @@ class Worker:
         self._concurrency = concurrency
         self._make_pool = pool
         self._actions: dict[str, Action[..., Any]] = {}
-        self._is_from_env = False
         self._has_declared_deliveries = False
         self._declared: dict[str, DeclaredTask] = {}
         self._is_registered = False
@@ -113,9 +112,7 @@ class Worker:
     @classmethod
     def from_env(cls) -> Self:
         """A worker set up by the `DUEBELL_…` variables and the AWS SDK's own, read when it first runs."""
-        worker = cls()
-        worker._is_from_env = True
-        return worker
+        return cls()
 
     def over(
         self, backend: Backend, *, pool: Callable[[int], Pool] = ThreadPool, deliver: Deliver | None = None
@@ -124,7 +121,6 @@ class Worker:
 
         deliver  stands in for the services that deliveries are sent to
         """
-        self._complete()
         other = type(self)(backend=backend, concurrency=self._concurrency, pool=pool)
         other._actions, other._declared = self._actions, self._declared  # noqa: SLF001 (its own class)
         other._deliver = deliver  # noqa: SLF001
@@ -147,7 +143,6 @@ class Worker:
 
         Raises InvalidSettings.
         """
-        self._complete()
         started = registration or Registration(self.backend)
         started.succeed(self._actions, self._declared.values())
         self._is_registered = True
@@ -274,11 +269,6 @@ class Worker:
                     raise InvalidSettings(_DELIVERIES, f"{error}; rename one of the two") from None
         self._has_declared_deliveries = True
 
-    def _complete(self) -> None:
-        """Register what the environment declares, if the worker is set up by it."""
-        if self._is_from_env:
-            self.add_declared_deliveries()
-
     def _add(self, action: _Action) -> _Action:
         """Register an action, or the one of a delivery. Raises ValueError if its name cannot be had."""
         name = action.name
@@ -386,7 +376,6 @@ class Worker:
         host: Host | None = None,
         rang_at: datetime | None = None,
     ) -> RunReport:
-        self._complete()
         settings = backend.settings
         context = RunContext(
             id=id,

@@ -17,13 +17,13 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
     """A stack that `duebell local` started.
 
     pid          the number of the process
-    editor       address of the HTTP editor; empty until everything is ready
+    editor       address of the HTTP editor
     environment  variables with which other processes reach the stack
     """
 
     pid: int
-    editor: str = ""
-    environment: dict[str, str] = {}
+    editor: str
+    environment: dict[str, str]
 
     @classmethod
     def read(cls, state: Path) -> Self | None:

@@ -29,7 +29,6 @@ from duebell_shared.queue.task_queue import (
     RuleSetter,
     insert_many,
     is_same_add,
-    leave_all,
     settle,
     settle_all,
 )
@@ -111,7 +110,7 @@ class Adder:
         stored, report = _write_batches(
             new,
             noted("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
-            leave_all if is_import else partial(settle_all, self._queue, policy=policy),
+            list if is_import else partial(settle_all, self._queue, policy=policy),
         )
         index = {task.id: index for index, task in enumerate(new)}
         left = frozenset(report.there_already if is_import else ())

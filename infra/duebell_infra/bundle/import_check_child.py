@@ -33,7 +33,9 @@ class BesideTheBundle:
 def loaded(bundle: Path, actions: str) -> dict[str, Any]:
     """The outcome of loading the Worker: what it delivers to, else what was raised, and where."""
     try:
-        from duebell_worker.entry import load  # noqa: PLC0415 (it is in the bundle)
+        import msgspec  # noqa: PLC0415 (it is in the bundle)
+
+        from duebell_worker.entry import load  # noqa: PLC0415
 
         worker = load(actions)
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
@@ -45,7 +47,8 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
         }
     return {
         "deliveries": {
-            one.name: {"to": one.to, "secret": one.secret, "run": one.run} for one in worker.deliveries
+            one.name: {"to": one.to, "secret": one.secret, "run": msgspec.to_builtins(one.run)}
+            for one in worker.deliveries
         }
     }
 

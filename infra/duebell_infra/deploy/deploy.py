@@ -117,7 +117,7 @@ def deploy(
     given = _given(deployment, before)
     given |= keep_other_bell(before, given, deployment.parameters)
     if deployment.actions is None:
-        deployment = replace(deployment, actions=_actions_of(before, given))
+        deployment = replace(deployment, actions=_actions_of(deployment, before, given))
     target = _target(deployment, before)
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket)
@@ -211,9 +211,9 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     return given
 
 
-def _actions_of(before: Mapping[str, str], given: Mapping[str, str]) -> str:
+def _actions_of(deployment: Deployment, before: Mapping[str, str], given: Mapping[str, str]) -> str:
     """The actions that were deployed before. Raises InvalidDeployment if there is nothing to deploy."""
-    if not before and given[DELIVERIES] == "{}":
+    if deployment.place is Place.LAMBDA and not before and given[DELIVERIES] == "{}":
         raise InvalidDeployment(
             "actions", "is missing: name the Worker with your actions, or a delivery (`--deliver NAME=ARN`)"
         )

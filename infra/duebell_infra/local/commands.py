@@ -102,6 +102,7 @@ def local(
     except AlreadyRunning as error:
         # Not 0: what runs may have been started with other options than were given here.
         print_error(context.out, error)
-        if (running := LocalStack.read(state)) and running.environment:
+        if running := LocalStack.read(state):
+            typer.echo(f"page     {running.editor}")
             typer.echo("\n".join(service.ways_in(state, running.environment)))
         raise typer.Exit(Exit.CONFLICT) from error

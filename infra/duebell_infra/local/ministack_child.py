@@ -28,7 +28,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
 Scope = MutableMapping[str, Any]
@@ -49,8 +48,6 @@ _UNKNOWN_KEY = "UnrecognizedClientException"
 
 #: Signature Version 4 names the access key so: `Credential=KEY/20260101/us-east-1/dynamodb/aws4_request`.
 _CREDENTIAL = re.compile(rb"AWS4-\S+ .*?\bCredential=([^/,\s]{1,128})/")
-#: The parameters of presigned URLs with the key or the session token, in Signature Version 4 and 2.
-_IN_QUERY = frozenset({"x-amz-credential", "x-amz-security-token", "awsaccesskeyid"})
 
 
 class Guard:
@@ -100,14 +97,11 @@ class Guard:
 
 
 def _given_keys(scope: Scope) -> Iterator[bytes]:
-    """The access keys and session tokens of the request, in its headers or in a presigned URL."""
+    """The access keys and session tokens of the request."""
     for header in _values(scope, b"authorization"):
         if found := _CREDENTIAL.match(header):
             yield found[1]
     yield from _values(scope, b"x-amz-security-token")
-    for name, value in parse_qsl(scope["query_string"].decode("latin-1")):
-        if name.lower() in _IN_QUERY:
-            yield value.partition("/")[0].encode()
 
 
 def _values(scope: Scope, name: bytes) -> list[bytes]:

@@ -1,10 +1,5 @@
-"""`duebell local`: the embedded stack with the HTTP editor, and its process, which others wait for and end.
+"""`duebell local`: the embedded stack with the HTTP editor, and its process, which others end."""
 
-The process holds a lock (`flock`) on a file of the state folder as long as it lives, whatever ends it.
-MiniStack does not inherit that lock. So the lock, and not a process number, says that the stack runs.
-"""
-
-import fcntl
 import os
 import shlex
 import signal
@@ -13,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,14 +18,14 @@ from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_editor.library.editor import Editor
 from duebell_infra.deploy.deliveries import Deliveries
 from duebell_infra.deploy.options import without_none
-from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
+from duebell_infra.errors import EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision
 
 from .ministack import HOST, refuse_taken
 from .signals import Ended, ended_by_signal
 from .stack import EmbeddedStack
-from .state import StateFolder
+from .state import StateFolder, is_locked
 from .worker_log import WorkerLog
 
 #: Seconds between checks of the process.
@@ -38,8 +33,8 @@ _PAUSE = 0.1
 #: Seconds that the process has to end: MiniStack writes its state before.
 _STOP_LIMIT = 120.0
 
-#: Files of the state folder: the lock of the process, its output in the background, the actions given last.
-_PROCESS, _OUTPUT, _ACTIONS = "process", "local.log", "actions"
+#: The file of the state folder with the output of a process in the background.
+_OUTPUT = "local.log"
 
 #: Names the page's token, as for `duebell editor`. Without one, other users of this machine can use the page.
 _TOKEN = "DUEBELL_EDITOR_TOKEN"  # noqa: S105
@@ -68,8 +63,7 @@ def serve(
 ) -> None:
     """Serve until Ctrl-C, SIGTERM or an error; then stop everything in order. Raises what stopped it.
 
-    The arguments are the options of `duebell local`. `actions` defaults to those given last for this folder,
-    which may hold tasks for them.
+    The arguments are the options of `duebell local`.
     """
     if find_spec("fastapi") is None or find_spec("uvicorn") is None:
         raise EmbeddedStackFailed("the HTTP editor needs FastAPI and uvicorn: pip install 'duebell[local]'")
@@ -80,12 +74,7 @@ def serve(
             f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
             f"--editor-port"
         )
-    clear(state)
     refuse_taken(editor_port, option="--editor-port")
-    kept = state / _ACTIONS
-    if actions is None and kept.is_file():
-        actions = kept.read_text(encoding="utf-8")
-    actions = without_none(actions)
 
     def say_with_time(line: str) -> None:
         say(f"{datetime.now():%H:%M:%S}  {line}")  # noqa: DTZ005 (for a person, at this machine)
@@ -94,29 +83,26 @@ def serve(
     stack = EmbeddedStack(
         state,
         port=port,
-        actions=actions,
+        actions=without_none(actions),
         deliver=deliver,
         requirements=requirements,
         parameters={"Precision": precision, **given},
-        while_locked=registered(state),
         synced=say_with_time,
     )
 
     def greet(url: str) -> None:
-        for line in _greeting(stack, state, actions, url):
+        for line in _greeting(stack, state, url):
             say(line)
         LocalStack(pid=os.getpid(), editor=url, environment=stack.environment).write(state)
 
-    watch, reloader = _Watch(stack, say), Reloader(stack, lambda line: say_with_time(f"      {line}"))
+    watch = _Watch(stack, say)
     try:
-        with (
-            ended_by_signal(),
-            stack,
-            _repeated(watch.check, every=_LOG_EVERY),
-            _repeated(reloader.check, every=_SOURCES_EVERY),
-        ):
+        with ended_by_signal(), stack, ExitStack() as undo:
+            undo.callback(LocalStack.delete, state)
+            undo.enter_context(_repeated(watch.check, every=_LOG_EVERY))
+            reloader = Reloader(stack, lambda line: say_with_time(f"      {line}"))
+            undo.enter_context(_repeated(reloader.check, every=_SOURCES_EVERY))
             editor = Editor(stack.settings, session=stack.session, changed_by=caller("http"))
-            kept.write_text(actions or "", encoding="utf-8")
             serve_editor(editor, HOST, editor_port, token=os.environ.get(_TOKEN), started=greet)
     except Ended:
         pass
@@ -128,13 +114,12 @@ def serve(
     say(f"stopped; the queue is kept in {state}")
 
 
-def _greeting(stack: EmbeddedStack, state: Path, actions: str | None, url: str) -> Iterator[str]:
-    deliveries = stack.deliveries()
-    none = "only the deliveries below" if deliveries else _NO_ACTIONS
+def _greeting(stack: EmbeddedStack, state: Path, url: str) -> Iterator[str]:
+    none = "only the deliveries below" if stack.deliveries else _NO_ACTIONS
     yield f"page     {url}"
     yield f"stack    {stack.endpoint_url}  (state and log in {state})"
-    yield f"worker   {f'{actions}, reloaded when its sources change' if actions else none}"
-    yield from (f"delivery {one.name} to {one.target.shown}" for one in deliveries)
+    yield f"worker   {f'{stack.actions}, reloaded when its sources change' if stack.actions else none}"
+    yield from (f"delivery {one.name} to {one.target.shown}" for one in stack.deliveries)
     if stack.intake_url:
         yield f"intake   {stack.intake_url}"
     yield "`duebell local stop`, or Ctrl-C in its terminal, stops it and keeps what is in the queue"
@@ -147,7 +132,6 @@ def start(state: Path, arguments: Sequence[str]) -> str:
     It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
     it if this call is interrupted.
     """
-    clear(state)
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
         pass
     output = state / _OUTPUT
@@ -194,87 +178,45 @@ def stop(state: Path) -> bool:
 
     Raises EmbeddedStackFailed if it does not end.
     """
-    note = LocalStack.read(state)
-    if note is None:
+    if LocalStack.read(state) is None:
         return False
-    is_running = _is_running(state)
-    if is_running:
+    running = _ready(state)
+    if running:
         with suppress(ProcessLookupError):
-            os.kill(note.pid, signal.SIGTERM)
+            os.kill(running.pid, signal.SIGTERM)
     give_up = time.monotonic() + _STOP_LIMIT
     # Also if it was killed: then MiniStack, which holds the folder too, may still write its state.
     while True:
         try:
             with StateFolder(state):
                 LocalStack.delete(state)
-                return is_running
+                return running is not None
         except EmbeddedStackFailed:
             if time.monotonic() > give_up:
                 raise
         time.sleep(_PAUSE)
 
 
-def clear(state: Path) -> None:
-    """Wait for what a `duebell local` that was killed has left: MiniStack still writes its state then.
-
-    Raises AlreadyRunning if one runs.
-    """
-    note = LocalStack.read(state)
-    if note and _is_running(state):
-        way_in, end = _command(state, "--name local status"), _command(state, "local stop")
-        if not note.editor:
-            raise AlreadyRunning(f"the stack in {state} is starting already: `{end}` ends it")
-        raise AlreadyRunning(
-            f"the stack in {state} runs already, its page at {note.editor}: `{way_in}` reaches it, `{end}` "
-            f"ends it"
-        )
-    if note:
-        stop(state)
-
-
 def ways_in(state: Path, environment: Mapping[str, str]) -> Iterator[str]:
     """Lines that say how the command line and services reach the stack of this folder."""
     yield "in another terminal, the command line reaches it with --name local:"
-    yield f"  {_command(state, '--name local add ACTION --in 2m')}"
+    is_usual = state.resolve() == Path(os.environ.get(STATE_VARIABLE, STATE)).resolve()
+    where = "" if is_usual else f"{STATE_VARIABLE}={shlex.quote(str(state))} "
+    yield f"  {where}duebell --name local add ACTION --in 2m"
     yield "and your services, the command line too, with:"
     yield "  export " + " ".join(f"{name}={value}" for name, value in environment.items())
 
 
-def _command(state: Path, arguments: str) -> str:
-    """A command for the stack of this folder, which it names unless it is the usual one."""
-    is_usual = state.resolve() == Path(os.environ.get(STATE_VARIABLE, STATE)).resolve()
-    return f"{'' if is_usual else f'{STATE_VARIABLE}={shlex.quote(str(state))} '}duebell {arguments}"
-
-
 def _ready(state: Path) -> LocalStack | None:
-    """The note of the stack of this folder; None if none is ready."""
+    """The note of the stack of this folder; None if none is ready, or its process was killed."""
     note = LocalStack.read(state)
-    return note if note and note.editor and _is_running(state) else None
-
-
-def _is_running(state: Path) -> bool:
-    """Tell whether a process runs the stack of this folder."""
+    if note is None or not is_locked(state):
+        return None
     try:
-        with (state / _PROCESS).open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except FileNotFoundError:
-        pass
-    return False
-
-
-@contextmanager
-def registered(state: Path) -> Iterator[None]:
-    """Hold the lock of this process, and keep its note, inside the context; the folder must be locked."""
-    LocalStack.delete(state)  # first: who finds the lock held ends the process of the note
-    with (state / _PROCESS).open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # at once, but for somebody who tests it now
-        LocalStack(pid=os.getpid()).write(state)
-        try:
-            yield
-        finally:
-            LocalStack.delete(state)
+        os.kill(note.pid, 0)
+    except ProcessLookupError:
+        return None
+    return note
 
 
 @contextmanager
@@ -314,10 +256,7 @@ class _Watch:
 
 
 class Reloader:
-    """Reloads the worker when a source file of its actions changes, and says in a line what came of it.
-
-    Make it before the stack is started: what changes from then on is loaded.
-    """
+    """Reloads the worker when a source file of its actions changes, and says in a line what came of it."""
 
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack

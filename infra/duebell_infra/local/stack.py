@@ -1,7 +1,7 @@
 """The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -34,17 +34,17 @@ class EmbeddedStack:
 
     state         the folder; tasks in it are there again, and run, with the next start
     port          where it listens, on 127.0.0.1 only; None takes a free one
-    actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
+    actions       `module:attribute` of the Worker; "": no code of yours; None: that of the earlier start
     deliver       all deliveries that need no code, as in Deployment; None: those of the earlier start
     folder        where the actions are looked for first; None: the current folder
     requirements  a requirements file with what the actions need and is not installed here
     parameters    more parameters of the template, such as Lanes
-    while_locked  entered as soon as the folder is this stack's, and left just before it is given up
     say           is given a line for every step
     synced        is given a line for each recurring task that is changed, also by a reload
 
-    `settings` are for an Editor of the stack that is started. The output of the worker and its actions is
-    in the file `worker_log` at once, and in CloudWatch Logs when a run has ended.
+    `settings` are for an Editor of the stack that is started. `actions` names its Worker, and `deliveries`
+    are those that need no code. The output of the worker and its actions is in the file `worker_log` at once,
+    and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 
@@ -58,26 +58,26 @@ class EmbeddedStack:
         folder: Path | None = None,
         requirements: Path | None = None,
         parameters: Mapping[str, str] | None = None,
-        while_locked: AbstractContextManager[object] | None = None,
         say: Callable[[str], None] = lambda _: None,
         synced: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._state = StateFolder(state)
         self._ministack = MiniStack(self._state, port or free_port())
         self._deployment = Deployment(
-            actions=actions or "",
+            actions=actions,
             deliver=deliver,
             folder=folder,
             requirements=requirements,
             place=Place.THIS_MACHINE,
             parameters={**_USUAL, **(parameters or {})},
         )
-        self._while_locked = while_locked or nullcontext()
         self._say = say
         self._synced = synced
         self._exit = ExitStack()
         self._session: boto3.Session | None = None
         self.settings = Settings()
+        self.actions = ""
+        self.deliveries: list[Delivery] = []
         self.endpoint_url = self._ministack.endpoint_url
         self.worker_log = self._state.worker_log
 
@@ -102,23 +102,20 @@ class EmbeddedStack:
     def __enter__(self) -> Self:
         with ExitStack() as undo:
             undo.enter_context(self._state)
-            undo.enter_context(self._while_locked)
             self._session = embedded_session(self.endpoint_url, self._state.key)
             self._ministack.start()
             undo.callback(self._ministack.stop)
             self.settings = deploy(self.session, self._deployment, say=self._say, synced=self._synced)
+            client, name = self.session.client("lambda"), self.settings.table
+            variables = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
+            self.actions = variables.get("DUEBELL_WORKER", "")
+            self.deliveries = list(deliveries_in(variables.get(ENVIRONMENT, "")).values())
             self._ring_if_missed()
             self._exit = undo.pop_all()
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._exit.close()
-
-    def deliveries(self) -> list[Delivery]:
-        """The deliveries that are declared without code."""
-        client, name = self.session.client("lambda"), self.settings.table
-        variables = client.get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-        return list(deliveries_in(variables.get(ENVIRONMENT, "")).values())
 
     @property
     def intake_url(self) -> str | None:
@@ -129,9 +126,9 @@ class EmbeddedStack:
 
     def sources(self) -> set[Path]:
         """The files that the worker is made of and that users change; none if one is missing."""
-        actions, requirements = self._deployment.actions, self._deployment.requirements
+        requirements = self._deployment.requirements
         try:
-            files = actions_files(actions, folder=self._deployment.folder) if actions else {}
+            files = actions_files(self.actions, folder=self._deployment.folder) if self.actions else {}
         except (BundleFailed, SyntaxError):
             return set()
         return {*files.values(), *([requirements] if requirements else [])}

@@ -2,14 +2,15 @@
 
 import fcntl
 import os
-import re
 import secrets
 import shutil
 import stat
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 
 #: No descriptor.
 _NONE = -1
@@ -17,8 +18,10 @@ _NONE = -1
 #: For nobody but the owner.
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
-#: 128 random bits, in letters and digits as AWS's own keys are, but not taken for one of those by scanners.
-_FORM = re.compile(r"DUEBELL[0-9A-F]{32}")
+#: Seconds that MiniStack may hold the lock after its process was killed: it writes its state.
+_PATIENCE = 2.0
+
+_LOCK = "lock"
 
 
 class StateFolder:
@@ -50,8 +53,8 @@ class StateFolder:
         try:
             self.path.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
             _make_private(self.path)
-            self.lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            self._take_lock()
             shutil.rmtree(self.temporary, ignore_errors=True)
             for folder in (self.services, self.objects, self.temporary):
                 folder.mkdir(exist_ok=True)
@@ -59,8 +62,8 @@ class StateFolder:
             self.key = access_key(self.path / "key")
         except BlockingIOError:
             self.__exit__()
-            raise EmbeddedStackFailed(
-                f"the state folder {self.path} is in use by another stack: stop that first, or give this one "
+            raise AlreadyRunning(
+                f"the stack in {self.path} runs already: end it with `duebell local stop`, or give this one "
                 f"a folder of its own"
             ) from None
         except OSError as error:
@@ -72,6 +75,28 @@ class StateFolder:
         if self.lock != _NONE:
             os.close(self.lock)
         self.lock = _NONE
+
+    def _take_lock(self) -> None:
+        give_up = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > give_up:
+                    raise
+            time.sleep(0.1)
+
+
+def is_locked(folder: Path) -> bool:
+    """Tell whether a stack uses this state folder."""
+    try:
+        with (folder / _LOCK).open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def _make_private(folder: Path) -> None:
@@ -94,28 +119,19 @@ def _make_private(folder: Path) -> None:
 
 
 def access_key(file: Path) -> str:
-    """The key in this file of the folder. A new one if there is none, or if another user could know it.
+    """The key in this file of the folder, which is ours alone by now; a new one if others could know it.
 
     Raises OSError when the file cannot be written.
     """
-    if kept := _kept(file):
-        return kept
+    with suppress(FileNotFoundError):
+        status = file.lstat()
+        is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if is_ours and not status.st_mode & _FOR_OTHERS:
+            return file.read_text().strip()
+        file.unlink()
+    # 128 random bits, in letters and digits as AWS's own keys are. Scanners do not take it for one of those.
     key = f"DUEBELL{secrets.token_hex(16).upper()}"
-    file.unlink(missing_ok=True)
     # From its first moment, only its owner can read the file.
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:
         new.write(f"{key}\n")
     return key
-
-
-def _kept(file: Path) -> str | None:
-    """The key that was kept. The folder is ours alone by now, so nobody changes the file meanwhile."""
-    try:
-        status = file.lstat()
-    except OSError:
-        return None
-    is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-    if not is_ours or status.st_mode & _FOR_OTHERS:
-        return None
-    text = file.read_text(errors="replace").strip()
-    return text if _FORM.fullmatch(text) else None

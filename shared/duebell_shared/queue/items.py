@@ -298,11 +298,11 @@ _SMALL = 64 * 1024
 #: Bytes of a write unit; and those that the first attempt and later ones add to an item, about.
 _UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
 
-#: Why an outcome lacks its follow-up or its result.
-_NO_ROOM = "its lane is full"
+#: Characters of a failure's type that a leaner form keeps.
+_TYPE = 40
 
-#: Characters of a failure's type and message that the first leaner form keeps.
-_TYPE, _MESSAGE = 40, 100
+#: Why an outcome lacks its follow-up.
+_NO_ROOM = "its lane is full"
 
 
 def check_size(task: Task) -> Task:
@@ -338,21 +338,18 @@ def size_of(item: Item) -> int:
 
 
 def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
-    """Forms of the outcome `new` of the task `old`, each shorter than the one before; none if it is none.
+    """Shorter forms of the outcome `new` of the task `old`; none if it is none.
 
-    The first keeps 100 characters of the failure and no result, the second nothing that only informs, the
-    last no follow-up.
+    The first has of what only informs no more than the type of the failure, the second no follow-up either.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
-    if not is_outcome or (old.owes and new.owes):  # its batch has counted it
+    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
         return
-    failure = new.failure and Failure(type=new.failure.type[:_TYPE], message=new.failure.message[:_MESSAGE])
-    error = _NO_ROOM if new.result_json else new.result_error
-    new = replace(new, result_json=None, result_error=error)
-    yield replace(new, failure=failure, failures=(), occurrences=old.occurrences, events=())
-    times = {"started_at": None, "lateness_ms": None, "lateness": None}
-    nothing: Any = {"failure": None, "failures": (), "occurrences": (), "events": (), "run": None}
-    bare = replace(new, result_error=None, **nothing, **times)
+    nothing: Any = dict.fromkeys(
+        ("run", "started_at", "lateness_ms", "lateness", "result_json", "result_error"), None
+    )
+    failure = new.failure and Failure(type=new.failure.type[:_TYPE], message="")
+    bare = replace(new, failure=failure, failures=(), occurrences=(), events=(), **nothing)
     yield bare
     if new.owes:
         yield replace(bare.follow_up_settled(_NO_ROOM), rev=new.rev)

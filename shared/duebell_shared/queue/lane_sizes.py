@@ -49,27 +49,23 @@ class LaneSizes:
         with self._lock:
             return self._clock() - self._nearly_full.get(lane, -_VALID) < _VALID
 
-    def adds_to_measure(self, lanes: Sequence[int]) -> list[int]:
-        """The places of the adds to these lanes that go alone."""
-        alone = set(self.to_measure(lanes))
+    def to_measure(self, lanes: Sequence[int], *, are_adds: bool = False) -> list[int]:
+        """The places of the writes to these lanes that go alone: the first to each lane not measured yet.
+
+        And one of so many adds to a lane, and each add to a lane that was nearly full.
+        """
+        alone = []
         with self._lock:
             for place, lane in enumerate(lanes):
-                self._unmeasured[lane] += 1
-                if lane in self._nearly_full or self._unmeasured[lane] >= _SAMPLED:
+                self._unmeasured[lane] += are_adds
+                is_due = are_adds and (lane in self._nearly_full or self._unmeasured[lane] >= _SAMPLED)
+                is_new = self._measured is not None and lane not in self._measured
+                if is_due or is_new:
+                    alone.append(place)
                     self._unmeasured[lane] = 0
-                    alone.add(place)
-        return sorted(alone)
-
-    def to_measure(self, lanes: Sequence[int]) -> list[int]:
-        """The places of the writes to these lanes that go alone: the first to each lane not measured yet."""
-        with self._lock:
-            if self._measured is None or self._measured.issuperset(lanes):
-                return []
-            places = [
-                place for place, lane in enumerate(lanes) if lane not in {*self._measured, *lanes[:place]}
-            ]
-            self._measured.update(lanes)
-            return places
+                if is_new and self._measured is not None:
+                    self._measured.add(lane)
+        return alone
 
     def note(self, estimate: Mapping[str, Any] | None) -> None:
         """Note DynamoDB's estimate of the size of a lane, from the answer to a write of one item."""

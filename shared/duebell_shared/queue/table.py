@@ -123,7 +123,7 @@ class DynamoTable:
                 return False
             return outcome.is_made or self.insert(task, may_be_made=not outcome.is_sure)
 
-        alone = self._sizes.adds_to_measure([task.lane for task in tasks])
+        alone = self._sizes.to_measure([task.lane for task in tasks], are_adds=True)
         outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
         refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
         # One call tells of all whether they are history that has expired.

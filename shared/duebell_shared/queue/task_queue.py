@@ -27,6 +27,7 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.instants import NEVER
+from duebell_shared.parallel import result_or_error
 from duebell_shared.queue.places import PastKey, key_of, lane_of, places_of
 from duebell_shared.queue.store import LARGEST_PAGE, drop_stray_copy
 from duebell_shared.quoting import quoted
@@ -297,15 +298,10 @@ def settle_all(queue: Queue, tasks: Sequence[Task], policy: Policy) -> list[Task
     except DuebellError as error:
         return [error] * len(tasks)
 
-    def outcome(task: Task) -> Task | DuebellError:
-        try:
-            if task.id in there:
-                return _kept(there[task.id])
-            return settle(queue, task, policy).task
-        except DuebellError as error:
-            return error
+    def stored(task: Task) -> Task:
+        return _kept(there[task.id]) if task.id in there else settle(queue, task, policy).task
 
-    return [outcome(task) for task in tasks]
+    return [result_or_error(stored, task) for task in tasks]
 
 
 def _kept(there: Task) -> Task:
@@ -347,11 +343,6 @@ def pushed(there: Task, new: Task, max_wait: timedelta | None) -> Task:
         queued=None if is_paused else queued,
         limited_since=limited_since,
     )
-
-
-def leave_all(tasks: Sequence[Task]) -> Sequence[Task]:
-    """Keep what is stored under the ids of these tasks, without reading it: for imports."""
-    return tasks
 
 
 def kept_changing(id: str) -> TaskConflict:

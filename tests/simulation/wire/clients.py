@@ -28,8 +28,6 @@ from tests.support import REGION
 
 from .network import Answer, Network, Try
 
-__all__ = ["ProcessSession", "backend_over", "decoded"]
-
 #: What the parser makes of the headers of an answer to the first try.
 _METADATA = {"RequestId": "", "HTTPStatusCode": 200, "HTTPHeaders": {}, "RetryAttempts": 0}
 
@@ -59,7 +57,6 @@ class ProcessSession:
         self._in_full = in_full
 
     def client(self, service: str, *, config: Config) -> Any:
-        """The process's client for the service."""
         template = _template(service, config)
         client: Any = object.__new__(template.kind)
         client.__dict__.update(template.client.__dict__)
@@ -107,8 +104,6 @@ def _template(service: str, config: Config) -> _Template:
 
 
 def _simulated(kind: type) -> type:
-    """That class of clients, whose calls go over the simulated network first."""
-
     class Simulated(kind):  # type: ignore[misc]
         http: "_Http"
         is_in_full: bool
@@ -173,7 +168,6 @@ class _Http:
         return None
 
     def send(self, request: AWSPreparedRequest) -> AWSResponse:
-        """Send it, as botocore's HTTP session does."""
         came, self._came = self._came, None
         if isinstance(came, BotoCoreError):
             raise came
@@ -203,7 +197,6 @@ class _Body:
 
 
 def decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
-    """The operation that a request calls, and with what."""
     headers: Any = request.headers
     body: Any = request.body
     if target := headers.get("X-Amz-Target"):

@@ -16,8 +16,6 @@ from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
 from .statements import DELETE, INSERT, Statement, parse
 
-__all__ = ["DynamoDb"]
-
 _MISSING = "Cannot do operations on a non-existent table"
 _HAS_FAILED = "The conditional request failed"
 
@@ -60,7 +58,6 @@ class DynamoDb:
         }
 
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What DynamoDB answers to it. Raises Refused."""
         if operation not in self._operations:
             raise Refused("UnknownOperationException", operation)
         check_request(operation, request)
@@ -211,7 +208,6 @@ class DynamoDb:
         return condition(write.get("ConditionExpression"), names, values)(there)
 
     def _place_of_write(self, verb: str, write: Mapping[str, Any]) -> tuple[str, str]:
-        """The key of a write of a transaction; in a table of users, with the table's name."""
         of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
         if write["TableName"] != self._table:
             return write["TableName"], of["id"]["S"]
@@ -258,7 +254,6 @@ class DynamoDb:
         return {"Item": changed} if statement.returns else {}
 
     def _store(self, item: Item) -> None:
-        """The item as it is from now on, in the table and in its indexes. Raises Refused."""
         key = lane, id = _key(_keys_of(item))
         for attribute in INDEXES.values():
             if attribute in item and not item[attribute].get("S"):
@@ -273,7 +268,6 @@ class DynamoDb:
         self.items[key] = item
 
     def _take_out(self, item: Item) -> None:
-        """The item is not there any more."""
         key = lane, id = _key(_keys_of(item))
         for attribute in INDEXES.values():
             if attribute in item:
@@ -294,7 +288,6 @@ def _keys_of(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_index(item: Mapping[str, Any], attribute: str) -> dict[str, Any]:
-    """What an index holds of an item: KEYS_ONLY."""
     return {name: item[name] for name in ("lane", "id", attribute)}
 
 

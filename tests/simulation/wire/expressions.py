@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 from .refused import invalid
 
-__all__ = ["Item", "Names", "Range", "Update", "Value", "Values", "condition", "key_range", "plus", "update"]
-
 Value = Mapping[str, Any]
 Item = dict[str, Value]
 Names = Mapping[str, str]
@@ -77,7 +75,6 @@ class Update(NamedTuple):
     removes: tuple[str, ...]
 
     def apply(self, item: Item, names: Names, values: Values) -> Item:
-        """The item as it is then. Raises Refused."""
         changed = dict(item)
         for name, value in self.sets:
             changed[names[name]] = values[value]
@@ -98,7 +95,6 @@ class Range(NamedTuple):
     is_beginning: bool = False
 
     def bounds(self, names: Names, values: Values) -> tuple[str, str | None, str, str]:
-        """The partition's value, the sort key's name, and its bounds, both included."""
         low = values[self.low]["S"] if self.low else ""
         high = values[self.high]["S"] if self.high else _LAST
         if self.low and self.high and low > high:
@@ -110,14 +106,12 @@ class Range(NamedTuple):
 
 
 def plus(there: Value | None, added: Value) -> Value:
-    """The sum of two numbers. Raises Refused."""
     if there is None or "N" not in there or "N" not in added:
         raise invalid("An operand in the update expression has an incorrect data type")
     return {"N": str(Decimal(there["N"]) + Decimal(added["N"]))}
 
 
 def condition(text: str | None, names: Names, values: Values) -> Callable[[Mapping[str, Value]], bool]:
-    """Whether an item is so. Raises Refused."""
     if text is None:
         return lambda _: True
     code = _compiled(text)
@@ -139,7 +133,6 @@ def condition(text: str | None, names: Names, values: Values) -> Callable[[Mappi
 
 @lru_cache(1000)
 def key_range(text: str) -> Range:
-    """What this key condition asks for. Raises Refused."""
     if not (found := _KEY.fullmatch(text)):
         raise invalid(f"KeyConditionExpression {text!r} is not understood")
     _, partition, value, sort, operator, bound, low, high, begun, start = found.groups()
@@ -153,7 +146,6 @@ def key_range(text: str) -> Range:
 
 @lru_cache(1000)
 def update(text: str) -> Update:
-    """What this update expression does. Raises Refused."""
     setting, _, removing = text.partition(" REMOVE ")
     verb, _, setting = setting.partition(" ")
     if verb != "SET":
@@ -174,7 +166,6 @@ def update(text: str) -> Update:
 
 @lru_cache(1000)
 def _compiled(text: str) -> CodeType:
-    """The condition as Python's. Raises Refused."""
     left = _ONLY_ONE.sub(r" = \1", _BETWEEN.sub(r"\g<low> <= \g<value> <= \g<high>", text))
     python = ""
     while left:

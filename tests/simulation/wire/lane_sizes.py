@@ -13,8 +13,6 @@ from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, W
 
 from .refused import Refused
 
-__all__ = ["FULL", "LaneSizes", "bytes_in_lane"]
-
 Item = Mapping[str, Mapping[str, Any]]
 
 _GIGABYTE = 2**30
@@ -34,7 +32,6 @@ class LaneSizes:
         self.of: defaultdict[str, int] = defaultdict(int)
 
     def check(self, lane: str, before: Item | None, after: Item) -> None:
-        """Refuse what makes a full lane larger. Raises Refused."""
         grows = bytes_in_lane(after) - bytes_in_lane(before)
         if (
             grows > 0
@@ -48,7 +45,6 @@ class LaneSizes:
         self.of[lane] += sign * bytes_in_lane(item)
 
     def metrics(self, item: Item) -> dict[str, Any]:
-        """What is answered of the lane of this item."""
         whole = self.of[item["lane"]["S"]] // _GIGABYTE
         return {
             "ItemCollectionKey": {"lane": item["lane"]},
@@ -57,7 +53,6 @@ class LaneSizes:
 
 
 def bytes_in_lane(item: Item | None) -> int:
-    """What the item takes of its lane, with its entry in the local index."""
     if item is None:
         return 0
     size = _bytes_of(item) + _OVERHEAD

@@ -8,8 +8,6 @@ from typing import Any
 from .expressions import Names, Values
 from .refused import invalid
 
-__all__ = ["INDEXES", "check_references", "check_request"]
-
 _REFERENCE = re.compile(r"[#:]\w+")
 
 _EXPRESSIONS = {"ExpressionAttributeNames", "ExpressionAttributeValues"}

@@ -18,7 +18,7 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, MILLISECOND, ceil_to_minute
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.items import check_size, with_fitting_events
-from duebell_shared.quoting import did_you_mean, quoted
+from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.history import Failure, Lateness
 from duebell_shared.tasks.status import RetentionPolicy, Status
@@ -131,9 +131,8 @@ def without_attempt(
     action = actions.get(task.action)
     if action is None:
         names = sorted(name for name in actions if not is_reserved(name))
-        near = did_you_mean(task.action, names)
-        has = f"{f'{near} It' if near else '; it'} has {', '.join(names) or 'none at all'}. "
-        said = f"this worker has no action {quoted(task.action)}{has}Deploy one that has it, then retry"
+        has = f"it has {', '.join(names) or 'none at all'}"
+        said = f"this worker has no action {quoted(task.action)}; {has}. Deploy one that has it, then retry"
         failure = Failure(type="UnknownAction", message=said)
         return Ended(task, task.failed(failure, now=now, keep=keep), Outcome.FAILED)
     if action.is_used_up(task):

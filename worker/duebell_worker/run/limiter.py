@@ -219,14 +219,14 @@ class Limiter:
         try:
             self._take(action, attempts)
         except BaseException as error:  # noqa: BLE001 (the run waits for each of these attempts)
+            left = [attempt for attempt in attempts if not attempt.over.done()]
             if isinstance(error, AwsError):
                 self._context.warn("not_limited", error, action=action)
                 self._renewed_for = FIRST
-                self._hold(action, attempts, [self._soon() for _ in attempts])
+                self._hold(action, left, [self._soon() for _ in left])
                 return
-            for attempt in attempts:
-                if not attempt.over.done():
-                    attempt.set_over(error)
+            for attempt in left:
+                attempt.set_over(error)
 
     def _take(self, action: str, attempts: list[Attempt]) -> None:
         limit, now = self.limit_of(action), self._context.now()

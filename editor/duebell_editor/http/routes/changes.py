@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from anyio import to_thread
@@ -27,15 +27,8 @@ from duebell_shared.schedules.zones import zone_of
 
 _T = TypeVar("_T")
 
-#: Seconds after which a reading is dropped.
-_KEPT = 120.0
-
-
-class Reading(NamedTuple, Generic[_T]):
-    """A value that was read, or the error, and when the read began."""
-
-    value: _T | DuebellError
-    at: float
+#: Readings that are kept at most.
+_MOST_READINGS = 100
 
 
 class SharedReadings:
@@ -43,37 +36,21 @@ class SharedReadings:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._locks: dict[Hashable, asyncio.Lock] = {}
-        self._readings: dict[Hashable, Reading[Any]] = {}
+        self._readings: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
 
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
         """The value of `what` and when it was read: by `read` in a thread, unless younger than `max_age`.
 
         An error is shared too. Callers who waited for a reading take it, however long it took.
         """
-        asked_at = self._clock()
-        async with self._locks.setdefault(what, asyncio.Lock()):
-            last = self._readings.get(what)
-            if last is None or asked_at - last.at >= max_age:
-                now = self._clock()
-                self._drop_old(now)
-                last = self._readings[what] = Reading(await to_thread.run_sync(_outcome, read), now)
-        if isinstance(last.value, DuebellError):
-            raise last.value
-        return last.value, last.at
-
-    def _drop_old(self, now: float) -> None:
-        for what in [what for what, one in self._readings.items() if now - one.at > _KEPT]:
-            del self._readings[what]
-            if not self._locks[what].locked():  # nobody waits for it
-                del self._locks[what]
-
-
-def _outcome(read: Callable[[], _T]) -> _T | DuebellError:
-    try:
-        return read()
-    except DuebellError as error:
-        return error
+        now = self._clock()
+        at, reading = self._readings.get(what, (now, None))
+        if reading is None or (reading.done() and now - at >= max_age):
+            if len(self._readings) >= _MOST_READINGS:
+                self._readings.clear()
+            at, reading = now, asyncio.ensure_future(to_thread.run_sync(read))
+            self._readings[what] = (at, reading)
+        return await asyncio.shield(reading), at
 
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])

@@ -204,37 +204,13 @@ export function moment(name, iso = null) {
   let original; // ISO text
   let asShown; // what the input makes of it
 
-  const isOriginal = (instant) =>
-    input.value === asShown &&
-    original &&
-    Math.trunc(instant / 1000) === Math.trunc(Date.parse(original) / 1000);
-
-  function twice(found) {
-    const chosen = Math.max(0, found.findIndex(isOriginal));
-    const choice = (instant, index) =>
-      h(
-        "label",
-        {},
-        h("input", {
-          type: "radio",
-          name: `${name}-which`,
-          value: String(index),
-          checked: index === chosen,
-        }),
-        clockAndZone(instant),
-      );
-    return h(
-      "fieldset.segments",
-      {},
-      h("legend", {}, `The clocks are set back then, and ${ownTime.format(found[0])} comes twice. Which one?`),
-      ...found.map(choice),
-    );
-  }
-
   function draw() {
     const found = instantsOf(input.value);
     const asRead = new Date(input.value);
-    if (found.length > 1) note.replaceChildren(twice(found));
+    if (found.length > 1)
+      note.replaceChildren(
+        `The clocks are set back then, and ${ownTime.format(found[0])} comes twice. The first is taken: ${clockAndZone(found[0])}.`,
+      );
     else if (found.length || Number.isNaN(asRead.getTime())) note.replaceChildren();
     else
       note.replaceChildren(
@@ -243,10 +219,9 @@ export function moment(name, iso = null) {
   }
 
   function read() {
-    const chosen = Number(note.querySelector(":checked")?.value ?? 0);
-    const instant = instantsOf(input.value)[chosen] ?? new Date(input.value);
-    if (Number.isNaN(instant.getTime())) return null;
-    return isOriginal(instant) ? original : instant.toISOString();
+    if (original && input.value === asShown) return original;
+    const instant = instantsOf(input.value)[0] ?? new Date(input.value);
+    return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
   }
 
   function set(given) {

@@ -28,7 +28,6 @@ function onUndoKey(undo) {
 
 
 const SHOWN_MS = 8000;
-const TO_ACT_ON_MS = 20000; // time to read it, and to decide
 const AT_ONCE = 2;
 
 let shown = []; // { element, about, undo, close }, the newest last
@@ -42,7 +41,8 @@ export function placeToasts() {
   else place.append(byId("toasts"));
 }
 
-// One `about` the same as another takes its place: what that told is no longer so.
+// One `about` the same as another takes its place: what that told is no longer so. One to act on stays until it
+// is closed, or others come.
 export function toast(text, { undo, about, bad = false } = {}) {
   let before = null; // where the focus was before it came here
   let timer;
@@ -60,15 +60,6 @@ export function toast(text, { undo, about, bad = false } = {}) {
     close();
     await undo();
   }
-  function wait() {
-    clearTimeout(timer);
-    timer = setTimeout(
-      () => {
-        if (!element.matches(":hover, :focus-within")) close();
-      },
-      undo || bad ? TO_ACT_ON_MS : SHOWN_MS,
-    );
-  }
 
   if (undo)
     element.append(
@@ -79,12 +70,11 @@ export function toast(text, { undo, about, bad = false } = {}) {
   element.addEventListener("focusin", ({ relatedTarget }) => {
     if (!element.contains(relatedTarget)) before = relatedTarget;
   });
-  for (const event of ["pointerleave", "focusout"]) element.addEventListener(event, wait);
   for (const other of shown) if (about && other.about === about) other.close();
   shown.push(one);
   while (shown.length > AT_ONCE) (shown.slice(0, -1).find((other) => !other.undo) ?? shown[0]).close();
   byId("toasts").append(element);
-  wait();
+  if (!undo && !bad) timer = setTimeout(close, SHOWN_MS);
 }
 
 export const complain = (error) => toast(error.message, { bad: true });

@@ -204,10 +204,10 @@ def _add_command(verb: Verb) -> None:
             chosen = editor.select(verb, limit=limit, **filters)
         if chosen.ids and filters and not (yes or dry_run):
             _ask(context, verb, chosen, filters)
-        if dry_run:
-            changed, failures = [], []
-            done = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
-        else:
+        changed: Sequence[str] = ()
+        failures: Sequence[ChangeFailure] = ()
+        done = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
+        if not dry_run:
             changed, failures = _change(editor, out, verb, chosen.ids)
             done = f"{count_of(len(changed))} {verb.rule.done}"
         # The form of the HTTP editor's answer to /api/bulk.

@@ -216,7 +216,7 @@ def test_settings_that_are_wrong_are_one_line_too(
     monkeypatch.setattr(sys, "argv", ["duebell", "list"])
     with pytest.raises(SystemExit, match="2"):
         run()
-    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be a whole number, not 'many'\n"
+    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be 1 to 64, not 'many'\n"
 
 
 def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:

@@ -106,10 +106,10 @@ class DynamoDb:
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
         names, values = check_references(request, "KeyConditionExpression")
         texts = {name: value["S"] for name, value in values.items()}
-        lane, attribute = texts[":lane"], INDEXES.get(request.get("IndexName", ""))
-        is_of_index = attribute is not None and names.get("#sort") == attribute
+        lane, attribute = texts[":lane"], INDEXES.get(request.get("IndexName", ""), "")
+        is_of_index = names.get("#sort") == attribute
         match request["KeyConditionExpression"]:
-            case "#lane = :lane AND begins_with (#id, :prefix)" if attribute is None:
+            case "#lane = :lane AND begins_with (#id, :prefix)" if not attribute:
                 return self._named(lane, texts[":prefix"], request)
             case "#lane = :lane AND #sort BETWEEN :low AND :high" if is_of_index:
                 low, high = texts[":low"], texts[":high"]

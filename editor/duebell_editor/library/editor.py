@@ -40,7 +40,6 @@ from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddReport,
-    InvalidQuery,
     InvalidTask,
     TaskChanged,
     TaskConflict,
@@ -75,7 +74,6 @@ from .change_many import (
     check_verb,
     filter_for,
     select_found,
-    select_named,
 )
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
@@ -203,22 +201,14 @@ class Editor:
         self,
         verb: Verb | str,
         *,
-        ids: Iterable[str] | None = None,
         limit: int = MAX_MANY,
         **filters: Unpack[FilterFields],
     ) -> Selection:
-        """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
-
-        ids    these tasks; cannot be combined with a filter
-        limit  at most this many
+        """The tasks that `change_many` can apply this verb to, at most `limit`; the filter is that of `list`.
 
         Raises InvalidQuery.
         """
         verb = check_verb(verb)
-        if ids is not None:
-            if filters:
-                raise InvalidQuery("ids", f"cannot be combined with a filter: leave {min(filters)} out")
-            return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
         found = filter_for(verb, which, has_status=filters.get("status") is not None)
@@ -562,11 +552,12 @@ class Editor:
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
 
-        A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
-        tried. Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
+        A task that cannot be changed is a failure in the report, and so is one that is changed while the rule
+        could not be set: repeat it. After a call that AWS does not answer, the rest is not tried. Raises
+        InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
         verb, ids = check_verb(verb), check_ids(ids)
-        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed, get=self.get)
+        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Give a scheduled, paused or running task another due date; its attempts count from 0 again.

@@ -228,8 +228,8 @@ class Editor:
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
         """The state of the scheduler, with its problems; failed tasks are one.
 
-        thorough  also report tasks in lanes that no run reads, and a worker with other time zones. Of the
-                  500 tasks that run next, report those whose action the worker does not have
+        thorough  also report a worker with other time zones, and of the 500 tasks that run next, those whose
+                  action the worker does not have
         timezone  tonight ends at the next 06:00 there, an IANA name
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
@@ -429,7 +429,8 @@ class Editor:
             return self._adder.add_many(every, chosen, policy)
         others = [task for task in every if task.batch is None]
         report = self._adder.add_many(others, chosen, policy)
-        return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
+        places = {task.id: place for place, task in enumerate(every)}
+        return report.with_other(self._joiner.add(members, policy), places)
 
     def backfill(
         self,

@@ -19,7 +19,6 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
-from duebell_shared.tasks.new_task import new_task
 from tests.cli.program import Duebell, fail
 from tests.cli.runbook import ALARMS, PROBLEMS, aws
 from tests.editor.test_delivery_targets import deliver
@@ -195,14 +194,6 @@ def owing(night: Night) -> Iterator[dict[str, str]]:
     night.ring()
 
 
-@scene
-def lanes(night: Night) -> Iterator[dict[str, str]]:
-    stray = new_task(id="stray", action="act", due=HOUR, payload=None, now=NOON)
-    assert night.backend.store.insert(msgspec.structs.replace(stray, lane=9))
-    yield {}
-    assert night.editor.doctor(fix=True).status.rings_at == NOON + HOUR
-
-
 def _ending(night: Night, year: int) -> Iterator[dict[str, str]]:
     known = Calendar(days={date(year, 1, 1): "New Year"}, ends=date(year, 6, 30))
     night.editor.import_calendar("de-be", known)
@@ -306,14 +297,9 @@ def relane(night: Night) -> Iterator[dict[str, str]]:
 
 
 @scene
-def unseen_delivery(night: Night) -> Iterator[dict[str, str]]:
+def unseen(night: Night) -> Iterator[dict[str, str]]:
     deliver(night.backend, remind=f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}")
     yield from refusing(night.session, "sqs.GetQueueAttributes")
-
-
-@scene
-def unseen_queue(night: Night) -> Iterator[dict[str, str]]:
-    yield from refusing(night.session, "lambda.ListEventSourceMappings")
 
 
 def refusing(session: boto3.Session, call: str) -> Iterator[dict[str, str]]:

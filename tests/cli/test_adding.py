@@ -29,7 +29,6 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
     for id, option, name, stdin in (
         ("a", "--payload-file", str(file), ""),
         ("b", "--payload-file", "-", file.read_text(encoding="utf-8")),
-        ("c", "--payload", "-", file.read_text(encoding="utf-8")),
     ):
         assert duebell("add", "x", "--in", "1h", "--id", id, option, name, stdin=stdin).status == 0
         assert editor.get(id).payload == ["ü", 12345678901234567890123]

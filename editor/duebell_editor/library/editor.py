@@ -466,7 +466,8 @@ class Editor:
             return self._adder.add_many(every, chosen, policy)
         others = [task for task in every if task.batch is None]
         report = self._adder.add_many(others, chosen, policy)
-        return report.and_those(self._joiner.add(members, policy), [task.id for task in every])
+        places = {task.id: place for place, task in enumerate(every)}
+        return report.with_other(self._joiner.add(members, policy), places)
 
     def backfill(
         self,

@@ -282,7 +282,6 @@ PLACES: list[tuple[Any, str]] = [
     ([N(follow_up.MAX_ID)], "how-to/follow-ups: an id is longer than {} characters"),
     ([N(account._SOON, MINUTE)], "how-to/verify: to ring within {:w} minutes, `rule` is skipped"),
     ([N(waits.AHEAD)], "how-to/containers: that was known {:w} seconds before"),
-    ([N(listing._KEYS_PER_MEMBER)], "how-to/groups: then {:w} entries of the index for each task"),
     ([N(store.LARGEST_PAGE)], "how-to/groups: {} with one call"),
     ([N(round(FIGURES.bundle.packed / 1e6, 1))], "bundle: Without actions it has {} MB"),
     ([N(bundle._UNPACKED_LIMIT / 2**20)], "bundle: more than Lambda's {} MB"),
@@ -392,7 +391,7 @@ PLACES: list[tuple[Any, str]] = [
     ([N(task.MAX_RESULT / 1024)], "how-to/results: a value of at most {} KB"),
     ([N(task.MAX_RESULT / 1024)], "how-to/results: returns more than {} KB"),
     ([N(task.MAX_RESULT / 1024)], "coming-from: `keep_result=True`, up to {} KB"),
-    ([N(listing._AT_FIRST)], "how-to/groups: {} tasks by key first"),
+    ([N(listing._OF_A_LANE)], "how-to/groups: with more than {} tasks in a lane"),
     (_OF_A_GROUP, "how-to/groups: takes {} read units"),
     (
         [N(arming.HEAD_START - 2 * LEAD), N(arming.HEAD_START), N(arming.HEAD_START - LEAD)],

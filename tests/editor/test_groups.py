@@ -55,9 +55,6 @@ def test_a_group_costs_one_read_for_each_lane_however_long_the_queue_is(editor: 
     # A list of statuses that is empty is no wish for all of them
     with pytest.raises(InvalidQuery, match="status: to cancel a task it must be"):
         editor.select("cancel", prefix=GROUP, status=[])
-    # And ids are not narrowed by a filter
-    with pytest.raises(InvalidQuery, match="ids: cannot be combined with a filter: leave status out"):
-        editor.select("cancel", ids=[f"{GROUP}1"], status="failed")
     assert dict(calls) == {"GetItem": 1, "Query": 4}
 
 

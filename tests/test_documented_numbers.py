@@ -257,7 +257,6 @@ PLACES: list[tuple[Any, str]] = [
     ([N(http_limits._HEAD_SECONDS)], "http: | headers of a client | {} seconds;"),
     ([N(history._READ)], "http: reads up to {} tasks in full"),
     ([N(in_script("frame", "COSTLY_EVERY_MS") / 1000)], "http: ended tasks within {} seconds"),
-    ([N(in_script("toast", "TO_ACT_ON_MS") / 1000)], "http: For {:w} seconds you can undo"),
     ([N(in_script("rows", "AT_ONCE"))], "http: A {:w} at a time, with progress"),
     ([N(https._MOST_SHOWN)], "deliveries: first {} characters, without the path"),
     ([N(intake_queue._BATCH_BYTES / 1024)], "deliveries: keeps a batch below {} KiB"),

@@ -17,9 +17,9 @@ from duebell_shared.limits.limits import Limits, Permits, Semaphore
 from duebell_shared.queue.records import Record
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
 from tests.worker.log_lines import Log
 from tests.worker.memory import memory_backend
+from tests.worker.other_runs import die_while_running
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)

@@ -11,8 +11,8 @@ from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
 from tests.worker.hooks import Hooks
+from tests.worker.other_runs import die_while_running
 from tests.worker.test_follow_ups import refuse_follow_ups
 
 MINUTE = timedelta(minutes=1)

@@ -16,8 +16,8 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease, request_of
 from tests.support import NOON, Calls, Clock
-from tests.worker.dead import die, die_while_running
 from tests.worker.log_lines import Log
+from tests.worker.other_runs import die, die_while_running
 
 REQUEST = str(uuid.UUID(int=15))
 MINUTE = timedelta(minutes=1)

@@ -347,18 +347,6 @@ def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
     assert [at for _, at in starts] == [NOON, *(NOON + n * SECOND / 2 for n in range(19))]
 
 
-def test_tasks_that_wait_take_no_more_than_the_places_of_the_run(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage
-) -> None:
-    worker = Worker(backend=backend, pool=stage, concurrency=3)
-    starts = declare_slow(worker, stage, clock, 60, per_second=0.5)
-    add(editor, 12)
-    assert worker.run(time_left=10 * MINUTE).done == 12
-    assert [at for _, at in starts] == [
-        NOON + minute * MINUTE + second * SECOND for minute in range(4) for second in (0, 2, 4)
-    ]
-
-
 def test_a_raised_rate_is_used_while_attempts_are_under_way(
     editor: Editor, backend: Backend, clock: Clock, stage: Stage
 ) -> None:

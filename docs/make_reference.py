@@ -59,7 +59,7 @@ GROUPS = {
     ),
     "Transactions": "Transaction Reservation TransactionItem",
     "Backfill": "BackfillReport",
-    "Declared tasks": "SyncReport SyncStep SyncVerb",
+    "Declared tasks": "SyncReport SyncStep",
     "Actions and the worker": (
         "Worker Action ArgumentsAction PayloadAction PreparedAction Backoff Retry Snooze Abort "
         "stopping RunReport"

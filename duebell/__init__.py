@@ -22,7 +22,7 @@ _NAMES = {
     "duebell_editor.library.backfill": "BackfillReport",
     "duebell_editor.library.change_many": "ChangeFailure ChangeReport Selection",
     "duebell_editor.library.editor": "Editor",
-    "duebell_editor.library.sync": "SyncReport SyncStep SyncVerb",
+    "duebell_editor.library.sync": "SyncReport SyncStep",
     "duebell_shared.queue.task_queue": "Added",
     "duebell_editor.listing.failures": "FailureGroup Failures",
     "duebell_editor.listing.history": "Ended PastTimeline",

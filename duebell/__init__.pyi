@@ -8,7 +8,6 @@ from duebell_editor.library.change_many import Selection as Selection
 from duebell_editor.library.editor import Editor as Editor
 from duebell_editor.library.sync import SyncReport as SyncReport
 from duebell_editor.library.sync import SyncStep as SyncStep
-from duebell_editor.library.sync import SyncVerb as SyncVerb
 from duebell_editor.listing.failures import FailureGroup as FailureGroup
 from duebell_editor.listing.failures import Failures as Failures
 from duebell_editor.listing.history import Ended as Ended

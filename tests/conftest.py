@@ -32,7 +32,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("shared")
 
 #: Variables that tell the tests themselves what to do.
-_OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_DEEP", "DUEBELL_NODE_MODULES", "DUEBELL_TERRAFORM_PLUGINS")
+_OF_TESTS = ("DUEBELL_BROWSER", "DUEBELL_NODE_MODULES", "DUEBELL_TERRAFORM_PLUGINS")
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

@@ -10,8 +10,6 @@ from moto.dynamodb.models import DynamoDBBackend
 from tests.simulation.wire.refused import Refused
 from tests.simulation.wire.statements import DELETE, INSERT, parse
 
-__all__ = ["partiql_batches"]
-
 
 @contextmanager
 def partiql_batches() -> Iterator[None]:

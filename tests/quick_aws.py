@@ -26,8 +26,6 @@ from tests.simulation.wire.network import Answer, refusal
 from tests.simulation.wire.refused import Refused
 from tests.support import REGION
 
-__all__ = ["client", "moto_aws", "quick_aws"]
-
 
 @contextmanager
 def quick_aws() -> Iterator[Mapping[str, DynamoDb]]:

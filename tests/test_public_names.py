@@ -40,7 +40,7 @@ def test_the_names_of_duebell() -> None:
         Missed NewTask NotArmed NotDeployed Occurrence Owed Page PastCounts PastTimeline
         PayloadAction Precision PreparedAction Problem ProblemKind QueueFull Recurrence Reservation
         RestingLane Result Retry RunReport Schedule SchedulerStatus Selection Settings Simulation
-        Snapshot Snooze Start Status Step SyncReport SyncStep SyncVerb Task TaskChange
+        Snapshot Snooze Start Status Step SyncReport SyncStep Task TaskChange
         TaskChanged TaskConflict TaskExists TaskNotFound Then Transaction TransactionCancelled
         TransactionItem TransactionUnknown UnknownAction UnreadableTask Verb WaitCause Why Worker
         WorkerDescription WorkerNotStarted make_schedule stopping

@@ -25,9 +25,9 @@ DuebellError
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -307,25 +307,18 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     failures: tuple[AddFailure, ...] = ()
     there_already: tuple[str, ...] = ()
 
-    def and_those(self, other: "AddReport", ids: Sequence[str]) -> "AddReport":
-        """This report and the other one together, in the order of these ids."""
-        place = {id: index for index, id in enumerate(ids)}
-        failures = [
-            msgspec.structs.replace(one, index=place[one.id]) for one in (*self.failures, *other.failures)
-        ]
-        return AddReport(
-            added=tuple(sorted((*self.added, *other.added), key=place.__getitem__)),
-            failures=tuple(sorted(failures, key=lambda one: one.index)),
-            there_already=(*self.there_already, *other.there_already),
-        )
+    def with_other(self, other: "AddReport", places: Mapping[str, int]) -> "AddReport":
+        """This report and the other one, by these places of the ids; a task that failed in one has failed."""
+        failures = {
+            one.id: msgspec.structs.replace(one, index=places[one.id])
+            for one in (*self.failures, *other.failures)
+        }
 
-    def corrected(self, failures: Iterable[AddFailure]) -> Self:
-        """The report, with these tasks among those that are not stored."""
-        every = sorted((*self.failures, *failures), key=lambda failure: failure.index)
-        failed = {failure.id for failure in every}
-        return msgspec.structs.replace(
-            self,
-            added=tuple(id for id in self.added if id not in failed),
-            there_already=tuple(id for id in self.there_already if id not in failed),
-            failures=tuple(every),
+        def stored(ids: Iterable[str]) -> tuple[str, ...]:
+            return tuple(sorted((id for id in ids if id not in failures), key=places.__getitem__))
+
+        return AddReport(
+            added=stored((*self.added, *other.added)),
+            failures=tuple(sorted(failures.values(), key=lambda failure: failure.index)),
+            there_already=stored((*self.there_already, *other.there_already)),
         )

@@ -63,94 +63,60 @@ class Color(StrEnum):
     GRAY = "gray"
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of value. `read` and `check` raise ValueError with what the value must be.
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of value.
 
-    read    the value of a text that is not empty
-    check   checks a value that is not None
     type_   the type of the value
+    read    the value of a text; raises ValueError
+    words   what the value must be
     values  the texts that it can be; none if it can be others
     least   the bounds of a number
     most    see least
+    fits    whether a value of the type is one of this kind
     """
 
-    read: Callable[[str], Any] = lambda text: text
-    check: Callable[[Any], object] = lambda _: None
     type_: type = str
+    read: Callable[[str], Any] = str
+    words: str = ""
     values: tuple[str, ...] = ()
     least: int | None = None
     most: int | None = None
+    fits: Callable[[Any], bool] = lambda _: True
 
 
 def _number(least: int, most: int, unit: str = "") -> Kind:
-    def check(value: int) -> None:
-        if not least <= value <= most:
-            raise ValueError(f"must be {least} to {most}{unit}, not {value}")
-
-    return Kind(read=_whole_number, check=check, type_=int, least=least, most=most)
-
-
-def _whole_number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ValueError(f"must be a whole number, not {quoted(text)}") from None
+    words = f"{least} to {most}{unit}"
+    return Kind(int, int, words, least=least, most=most, fits=lambda value: least <= value <= most)
 
 
 def _choice(of: type[StrEnum]) -> Kind:
-    def read(text: str) -> StrEnum:
-        if text not in tuple(of):
-            *most, last = of
-            raise ValueError(f"must be {', '.join(most)} or {last}, not {quoted(text)}")
-        return of(text)
-
-    return Kind(read=read, type_=of, values=tuple(of))
+    *others, last = of
+    return Kind(of, of, f"{', '.join(others)} or {last}", values=tuple(of))
 
 
-def _read_days(text: str) -> timedelta:
-    days = _whole_number(text)
-    return timedelta(days=min(max(days, 0), _MAX_RETENTION.days + 1))  # within what a timedelta can hold
+def _several(words: str, fits: Callable[[tuple[str, ...]], bool] = all) -> Kind:
+    return Kind(tuple, lambda text: tuple(map(str.strip, text.split(","))), words, fits=fits)
 
 
-def _check_days(value: timedelta) -> None:
-    if not timedelta(0) < value <= _MAX_RETENTION:
-        raise ValueError(f"must be 1 to {_MAX_RETENTION.days}")
-
-
-def _read_switch(text: str) -> bool:
-    if text not in {"on", "off"}:
-        raise ValueError(f"must be on or off, not {quoted(text)}")
-    return text == "on"
-
-
-def _read_several(text: str) -> tuple[str, ...]:
-    texts = tuple(map(str.strip, text.split(",")))
-    if not all(texts):
-        raise ValueError(f"must be texts with commas between them, not {quoted(text)}")
-    return texts
-
-
-def _check_given(value: str) -> None:
-    if not value:
-        raise ValueError("is empty: give the name that the stack has")
-
-
-def _check_verbs(value: tuple[str, ...]) -> None:
-    if unknown := [one for one in value if one not in INTAKE_VERBS]:
-        raise ValueError(f"{quoted(unknown[0])} is not one of {', '.join(INTAKE_VERBS)}")
-
-
-def _check_author(value: str) -> None:
+def _is_author(value: str) -> bool:
     try:
-        check_changed_by(value)
-    except InvalidTask as error:
-        raise ValueError(error.reason) from None
+        return bool(check_changed_by(value))
+    except InvalidTask:
+        return False
 
 
 _TEXT = Kind()
-_NAME = Kind(check=_check_given)
-_SWITCH = Kind(read=_read_switch, type_=bool, values=("on", "off"))
-_DAYS = Kind(read=_read_days, check=_check_days, type_=timedelta, least=1, most=_MAX_RETENTION.days)
+_NAME = Kind(words="the name that the stack has", fits=bool)
+_SWITCH = Kind(bool, {"on": True, "off": False}.__getitem__, "on or off", values=("on", "off"))
+_DAYS = Kind(
+    timedelta,
+    lambda text: timedelta(days=int(text)),
+    f"1 to {_MAX_RETENTION.days} days",
+    least=1,
+    most=_MAX_RETENTION.days,
+    fits=lambda value: timedelta(0) < value <= _MAX_RETENTION,
+)
+_TEXTS = _several("texts with commas between them")
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -166,6 +132,25 @@ class Setting(msgspec.Struct, frozen=True):
     kind: Kind
     means: str
     of: Literal["", "worker", "clients"] = ""
+
+    def read(self, text: str) -> Any:
+        """The value of a text. Raises InvalidSettings."""
+        try:
+            return self.kind.read(text)
+        except (LookupError, OverflowError, ValueError):
+            raise self._wrong(text) from None
+
+    def check(self, value: object) -> None:
+        """Raise InvalidSettings for a value that is not of the kind."""
+        kind = self.kind
+        if not isinstance(value, kind.type_):
+            expected = kind.type_.__name__
+            raise InvalidSettings(self.variable, f"must be of type {expected}, not {quoted(value)}")
+        if not kind.fits(value):
+            raise self._wrong(value)
+
+    def _wrong(self, value: object) -> InvalidSettings:
+        return InvalidSettings(self.variable, f"must be {self.kind.words}, not {quoted(value)}")
 
 
 #: All settings, by their attributes.
@@ -213,7 +198,7 @@ SETTINGS = {
         "Whether the worker's log holds metrics for CloudWatch.", of="worker",
     ),
     "changed_by": Setting(
-        "DUEBELL_CHANGED_BY", Kind(check=_check_author),
+        "DUEBELL_CHANGED_BY", Kind(words="1 to 128 printable characters", fits=_is_author),
         "The author of a client's changes: 1 to 128 printable characters.", of="clients",
     ),
     "color": Setting(
@@ -236,26 +221,19 @@ SETTINGS = {
         "Name of the intake queue, whose messages add and change tasks.",
     ),
     "intake_actions": Setting(
-        "DUEBELL_INTAKE_ACTIONS", Kind(read=_read_several, type_=tuple),
+        "DUEBELL_INTAKE_ACTIONS", _TEXTS,
         "The only actions whose tasks messages may add and change, separated by commas.", of="worker",
     ),
     "intake_verbs": Setting(
-        "DUEBELL_INTAKE_VERBS", Kind(read=_read_several, check=_check_verbs, type_=tuple),
+        "DUEBELL_INTAKE_VERBS",
+        _several(f"some of {', '.join(INTAKE_VERBS)}", lambda value: set(value) <= set(INTAKE_VERBS)),
         f"The only values of `do` in messages, separated by commas: {', '.join(INTAKE_VERBS)}.", of="worker",
     ),
     "intake_prefixes": Setting(
-        "DUEBELL_INTAKE_PREFIXES", Kind(read=_read_several, type_=tuple),
+        "DUEBELL_INTAKE_PREFIXES", _TEXTS,
         "The only beginnings of ids in messages, separated by commas.", of="worker",
     ),
 }  # fmt: skip
-
-
-def _called(row: Setting, read_or_check: Callable[[Any], Any], value: object) -> Any:
-    """Calls this reader or check with the value. Raises InvalidSettings, which names the row's variable."""
-    try:
-        return read_or_check(value)
-    except ValueError as error:
-        raise InvalidSettings(row.variable, str(error)) from None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -286,10 +264,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for field, row in SETTINGS.items():
             if (value := getattr(self, field)) is not None:
-                if not isinstance(value, row.kind.type_):
-                    expected = row.kind.type_.__name__
-                    raise InvalidSettings(row.variable, f"must be of type {expected}, not {quoted(value)}")
-                _called(row, row.kind.check, value)
+                row.check(value)
 
     @property
     def head_start(self) -> timedelta:
@@ -316,7 +291,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             if (text := environ.get(row.variable)) is None:
                 continue
             if text.strip() or row.kind is _NAME:
-                given[field] = _called(row, row.kind.read, text.strip())
+                given[field] = row.read(text.strip())
             else:
                 given.pop(field, None)  # as a template leaves what is not given
         return cls(**given)

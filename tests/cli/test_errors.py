@@ -164,7 +164,6 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
         (["move", "a"], "give --due, a date and time, or --in, a time from now\n"),
         (["list", "--all", "--limit", "5"], "--all or --limit, not both"),
-        (["list", "--after", "2026-12-31T09:00Z", "--before", "2026-12-30T09:00Z"], "--after is later than"),
         (["show"], "missing argument 'ID'; see `duebell show --help`"),
         # Errors of the library about its input name the option or argument.
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
@@ -217,7 +216,7 @@ def test_settings_that_are_wrong_are_one_line_too(
     monkeypatch.setattr(sys, "argv", ["duebell", "list"])
     with pytest.raises(SystemExit, match="2"):
         run()
-    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be a whole number, not 'many'\n"
+    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be 1 to 64, not 'many'\n"
 
 
 def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:

@@ -71,7 +71,7 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     duebell: Duebell, visit: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DUEBELL_EDITOR_TOKEN", TOKEN)
-    proof = {"Authorization": f"Bearer {TOKEN}", "X-Forwarded-User": "anna"}
+    proof = {"Authorization": f"Bearer {TOKEN}", "X-Forwarded-User": "anna", "X-Forwarded-For": "203.0.113.9"}
 
     def visitor(url: str) -> None:
         assert ask(url, "api/tasks", **proof)["changed_by"] == "anna"
@@ -95,6 +95,7 @@ def test_with_a_token_each_request_and_each_change_is_a_line(
     }
     assert list(request)[:3] == ["timestamp", "level", "event"]
     assert (request["path"], request["status"], request["who"]) == ("/api/tasks", 201, "anna")
+    assert request["client"] == "127.0.0.1"
     # And not if that is not wanted
     visit(lambda _: None)
     logging.getLogger("duebell.http").handlers = []

@@ -35,8 +35,6 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("1w2d3h4m5s", timedelta(weeks=1, days=2, hours=3, minutes=4, seconds=5)),
         ("2d 10h", timedelta(days=2, hours=10)),
         ("1.5h", timedelta(minutes=90)),
-        ("2 Days 3 HOURS", timedelta(days=2, hours=3)),
-        (" 1H30M ", timedelta(hours=1, minutes=30)),
     ],
 )
 def test_durations(text: str, expected: timedelta) -> None:
@@ -49,7 +47,7 @@ def test_durations(text: str, expected: timedelta) -> None:
         "",
         "90",
         "1h 30",
-        "30m1h",
+        "1H",
         "1month",
         "٣h",
         "9" * 20 + "w",

@@ -68,9 +68,7 @@ def test_what_the_repair_did_not_solve_says_what_to_do_now(
     assert [problem.kind for problem in after.mended] == [ProblemKind.NOT_ARMED]
     [left] = after.status.problems
     assert (left.kind, left.mendable) == (ProblemKind.OVERDUE, False)
-    assert left.way_out.startswith(
-        "the rule is set to ring at 2026-12-31T00:06:00.000Z; if no run comes then"
-    )
+    assert left.way_out.startswith("the rule is set to ring at 2026-12-31T00:06:00.000Z; if it stays so")
 
 
 def test_what_is_worst_comes_first_and_nothing_is_promised_of_a_disabled_rule(

@@ -101,8 +101,8 @@ def test_a_target_that_may_not_be_looked_at_is_unknown_and_no_problem(
     deliver(backend, remind=make(session, "queue"))
     diagnosis = editor.doctor()
     assert diagnosis.status.healthy
-    [unknown] = [one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_DELIVERY]
-    assert "whether that is there is unknown" in unknown.what
+    unknown = next(one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN)
+    assert "whether that is there is not known" in unknown.what
     assert ("(AccessDenied)" in unknown.what) is isinstance(failure, ClientError)
 
 
@@ -119,4 +119,4 @@ def test_to_an_address_nothing_is_sent(editor: Editor, backend: Backend) -> None
     deliver(backend, tell="https://nowhere.example.com")
     diagnosis = editor.doctor()
     assert diagnosis.status.healthy
-    assert not [one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_DELIVERY]
+    assert not [one for one in diagnosis.advice if "delivery" in one.what]

@@ -1,7 +1,6 @@
 """Status and doctor look at the intake queue: what waits, the dead letters, and who takes the messages."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import boto3
@@ -68,7 +67,7 @@ def kinds(problems: Any) -> list[ProblemKind]:
 def test_without_an_intake_nothing_is_asked(connect: Connect, calls: Calls) -> None:
     status = connect(intake=None).doctor().status
     assert (status.intake_waiting, status.intake_dead_letters, status.healthy) == (None, None, True)
-    assert not {"ListEventSourceMappings", "GetMetricStatistics"} & set(calls)
+    assert "ListEventSourceMappings" not in calls
 
 
 def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, queues: Any) -> None:
@@ -88,32 +87,6 @@ def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, 
     assert str(problem).startswith(
         "2 messages of the intake queue could not be taken: see why with `duebell dead-letters`"
     )
-
-
-def test_the_doctor_says_since_when_where_it_is_measured(connect: Connect, queues: Any, clock: Clock) -> None:
-    send(queues, NAME, 1)
-    send(queues, f"{NAME}-dead-letters", 1)
-    editor = connect()
-    found = editor.doctor().status
-    assert kinds(found.problems) == [ProblemKind.INTAKE_IDLE, ProblemKind.INTAKE_DEAD_LETTERS]
-    assert (found.intake_since, found.problems[1].at) == (None, None)
-    metrics = boto3.client("cloudwatch", region_name=REGION)
-    for name, ages in ((NAME, (60, 120)), (f"{NAME}-dead-letters", (7200,))):
-        for number, age in enumerate(ages):
-            metrics.put_metric_data(
-                Namespace="AWS/SQS",
-                MetricData=[
-                    {
-                        "MetricName": "ApproximateAgeOfOldestMessage",
-                        "Dimensions": [{"Name": "QueueName", "Value": name}],
-                        "Timestamp": clock.now - timedelta(minutes=5 - number),
-                        "Value": age,
-                    }
-                ],
-            )
-    found = editor.doctor().status
-    assert found.intake_since == clock.now - timedelta(minutes=2)
-    assert found.problems[1].at == clock.now - timedelta(hours=2)
 
 
 def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: str) -> None:
@@ -165,7 +138,7 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     connect: Connect, session: boto3.Session, error: Exception
 ) -> None:
     def refuse(model: Any, **_: Any) -> None:
-        if model.name in {"GetQueueAttributes", "ListEventSourceMappings", "GetMetricStatistics"}:
+        if model.name in {"GetQueueAttributes", "ListEventSourceMappings"}:
             raise error
 
     session.events.register("before-call", refuse)
@@ -174,8 +147,8 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     assert (status.healthy, status.intake_waiting) == (True, None)
     diagnosis = editor.doctor()
     assert diagnosis.status.healthy
-    advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN_QUEUE]
+    advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN]
     assert len(advice) == 3
-    assert "lost rings or failed runs could not be counted: sqs:GetQueueAttributes" in advice[0]
-    assert "intake's messages could not be counted: sqs:GetQueueAttributes" in advice[1]
-    assert "lambda:ListEventSourceMappings" in advice[2]
+    assert "how many rings were lost, or runs failed, is not known: sqs:GetQueueAttributes" in advice[0]
+    assert "how many messages the intake has is not known: sqs:GetQueueAttributes" in advice[1]
+    assert "whether the intake's messages are taken is not known" in advice[2]

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from duebell import Editor, Problem, ProblemKind, Worker
-from duebell_editor.status import status as module
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
@@ -40,8 +39,7 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     problem = found(editor)
     assert problem
     assert problem.what == (
-        "tasks wait whose action the worker does not have: 'gone' of 2 tasks, the first 'a', "
-        "'sell' of the task 'c'"
+        "of the 5 tasks that run next, the worker does not have the actions of 3: 'gone' (2), 'sell' (1)"
     )
     assert "`duebell update ID --action NAME`" in problem.way_out
     assert not problem.mendable
@@ -54,23 +52,7 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     assert found(editor) is None
 
 
-def test_the_read_is_bounded_and_says_so(
-    editor: Editor, worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_MOST_READ", 3)
-    editor.add_many([{"action": f"gone-{n}", "due": (n + 1) * HOUR, "id": f"task-{n}"} for n in range(8)])
-    worker.register()
-    problem = found(editor)
-    assert problem
-    assert "'gone-2'" in problem.what
-    assert "'gone-3'" not in problem.what
-    assert problem.what.endswith("(of the 3 tasks that run next; later ones were not read)")
-    monkeypatch.setattr(module, "_MOST_READ", 8)
-    assert (problem := found(editor))
-    assert problem.what.endswith("'gone-4' of the task 'task-4' and 3 more actions")
-
-
-def test_nothing_is_said_of_a_worker_that_cannot_start_or_has_more_actions_than_are_known(
+def test_nothing_is_said_of_a_worker_that_cannot_start(
     editor: Editor, worker: Worker, backend: Backend
 ) -> None:
     editor.add("gone", due=HOUR)
@@ -84,7 +66,3 @@ def test_nothing_is_said_of_a_worker_that_cannot_start_or_has_more_actions_than_
     assert found(editor) is None
     worker.register()
     assert found(editor)
-    for n in range(1_000):
-        worker.action(f"{n}-{'x' * 100}")(lambda: None)
-    worker.register()
-    assert found(editor) is None

@@ -19,8 +19,6 @@ import pytest
 
 from .source import PACKAGES
 
-__all__ = ["CoverageMap"]
-
 #: The name of a function: its file, from the root, and its first line.
 _Function = tuple[str, int]
 
@@ -33,7 +31,6 @@ class CoverageMap(msgspec.Struct):
 
     @classmethod
     def read(cls, folder: Path) -> "CoverageMap":
-        """Read the map from the folder, where one process or several wrote it."""
         found = cls()
         prepared: defaultdict[str, set[_Function]] = defaultdict(set)
         for part in sorted(folder.glob("*.jsonl")):

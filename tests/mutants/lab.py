@@ -15,12 +15,23 @@ from typing import Self
 from .catalogue import Mutant
 from .source import PACKAGES, ROOT, place_of
 
-__all__ = ["Lab", "failures"]
-
 #: The copy has no history, no installations, and no files that tests and builds leave.
 _LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv*", ".mutants", ".hypothesis", ".*_cache", "__pycache__", "node_modules"
 )
+
+#: Simulated histories that a mutant must pass to survive them.
+_HISTORIES = [
+    "tests.simulation.play",
+    "--scenario",
+    "plain",
+    "--over",
+    "twin",
+    "--count",
+    "400",
+    "--start",
+    "0",
+]
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
 _LIMIT = 300.0
@@ -60,7 +71,7 @@ class Lab:
         """None if these tests pass here; else the last they said. For `tests` see Mutant."""
         pytest = ("pytest", *shlex.split(tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
         try:
-            done = self.run(*(("tests.mutants", "--histories") if tests == "histories" else pytest))
+            done = self.run(*(_HISTORIES if tests == "histories" else pytest))
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:
@@ -69,14 +80,12 @@ class Lab:
         return (said or [(done.stderr or done.stdout).strip()[-300:]])[0]
 
     def killed_by(self, mutant: Mutant) -> str | None:
-        """What its tests say of the mutant; None if it survives them."""
         place, count = place_of(mutant.source, mutant.within)
         with self.broken(place.module, place.replaced(mutant.broken, count)):
             return self.fails(mutant.tests)
 
     @contextmanager
     def broken(self, module: str, source: str) -> Iterator[None]:
-        """Inside, this is the module's source here."""
         whole = (self.root / module).read_text()
         self._write(module, source)
         try:
@@ -92,5 +101,4 @@ class Lab:
 
 
 def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
-    """The tests that failed, with what they said."""
     return [line for line in done.stdout.splitlines() if line.startswith(("FAILED tests", "ERROR tests"))]

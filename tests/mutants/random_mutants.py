@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from .source import Node, Place, modules, places
 
-__all__ = ["RandomMutant", "sample"]
-
 #: Fields of nodes that are no behaviour.
 _NO_CODE = {"annotation", "returns", "decorator_list", "type_params"}
 

@@ -23,8 +23,6 @@ from .lab import Lab, failures
 from .random_mutants import RandomMutant
 from .source import PACKAGES, ROOT
 
-__all__ = ["check_sample"]
-
 #: The folder of the coverage map, for one state of the source.
 _KEPT = ROOT / ".mutants"
 
@@ -67,7 +65,6 @@ def check_sample(mutants: list[RandomMutant], jobs: int) -> int:
 
 
 def _fate(lab: Lab, mutant: RandomMutant, calls: CoverageMap) -> tuple[str, str]:
-    """What becomes of the mutant, and the test or the reason."""
     tests, in_all = calls.tests_of(mutant.place.module, mutant.place.function, _LIMIT)
     if not tests:
         return SURVIVED, "no test calls it"
@@ -117,7 +114,6 @@ def _coverage_map(jobs: int) -> CoverageMap:
 
 
 def _state() -> str:
-    """A name for the product and the tests as they are."""
     digest = hashlib.sha256()
     for package in (*PACKAGES, "tests"):
         for path in sorted((ROOT / package).rglob("*.py")):

@@ -12,8 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["PACKAGES", "ROOT", "Place", "modules", "place_of", "places"]
-
 #: The root of the repository.
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +38,6 @@ class Place(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """What stands here."""
         node: Node = self.container[self.key]
         return node
 
@@ -65,20 +62,17 @@ class Place(NamedTuple):
                 self.container[self.key] = kept
 
     def difference(self, source: str) -> str:
-        """How that source differs from the module's."""
         before, after = ast.unparse(self.tree).splitlines(), source.splitlines()
         return "\n".join(difflib.unified_diff(before, after, self.module, self.module, lineterm="", n=2))
 
 
 @lru_cache
 def modules() -> dict[str, ast.Module]:
-    """All of the product's modules by their paths from the root, each parsed."""
     paths = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in paths}
 
 
 def places(module: str, tree: ast.Module) -> Iterator[Place]:
-    """Each expression and statement of the module."""
     return _places(module, tree, tree, "", 0)
 
 
@@ -99,7 +93,6 @@ def _places(module: str, tree: ast.Module, node: ast.AST, scope: str, function: 
 
 @lru_cache
 def _index() -> dict[str, list[Place]]:
-    """All places by what stands there."""
     found: dict[str, list[Place]] = defaultdict(list)
     for module, tree in modules().items():
         for place in places(module, tree):

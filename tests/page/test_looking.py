@@ -236,13 +236,3 @@ def test_keys_lead_through_the_list(page: Page) -> None:
     is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-
-
-def test_keys_do_on_each_page_what_it_has(page: Page, url: str) -> None:
-    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
-    for path, has_search in (("schedules", True), ("actions", False)):
-        page.goto(f"{url}{path}")
-        expect(page.locator("#environment")).to_be_visible()
-        page.keyboard.press("?")
-        expect(keys.get_by_text("Search")).to_have_count(int(has_search))
-        expect(keys.get_by_text("Select the task, or not")).to_have_count(int(has_search))

@@ -1,4 +1,4 @@
-"""What is explored: small in `make test`, larger on request."""
+"""What is explored."""
 
 from .world import Case, Edit
 
@@ -49,24 +49,4 @@ CASES = (
     Case(
         "one task there, an add, an echo as the watchdog", (0, 1), (Edit(1, due=4),), 1, there={0: 1}, end=6
     ),
-)
-
-#: Large: minutes each, and up to gigabytes.
-DEEP = (
-    Case("deep: one lane, two adds, two faults", (0, 0), _ADDS, 2, _ALL),
-    Case("deep: two lanes, two adds, two faults", (0, 1), _ADDS, 2, _ALL),
-    Case("deep: a move and an add, three crashes or stalls", (0, 1), _MOVE, 3, _CRASH_OR_STALL, {0: 2}),
-    Case("deep: three adds, two crashes or stalls", (0, 1, 1), (*_ADDS, Edit(2, due=1)), 2, _CRASH_OR_STALL),
-    Case("deep: shared and called", (0, 1), _ADDS, 3, _SHARE | _CALL),
-    Case("deep: two lanes, two rings lost or runs gone", (0, 1), _ADDS, 2, _LOST),
-    Case(
-        "deep: two lanes, shared, an echo as the watchdog",
-        (0, 1),
-        (Edit(0, due=4),),
-        2,
-        _SHARE,
-        {1: 1},
-        end=5,
-    ),
-    Case("deep: a longer time", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 2, _CRASH_OR_STALL, end=3),
 )

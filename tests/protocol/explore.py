@@ -26,7 +26,6 @@ class Finding:
 def explore(
     case: Case, ingredients: Ingredients | None = None, *, most: int = sys.maxsize, kind: type[Model] = Model
 ) -> Finding:
-    """Every state that can be reached, until one is wrong or there are this many."""
     model = kind(case, ingredients or Ingredients())
     first = model.first()
     before: dict[State, State | None] = {first: None}

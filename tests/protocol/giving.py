@@ -25,12 +25,6 @@ CASES = (
 #: Long enough for the watchdog of a run that died to ring, and for what the next run does.
 TO_A_DEAD_RUN = Case("two tasks there, shared and given, a crash", (0, 1), (), 2, _SHARE, {0: 1, 1: 2}, end=3)
 
-DEEP = (
-    TO_A_DEAD_RUN,
-    Case("deep: one task there, an add, shared and given, a crash", (0, 1), _ADDS[:1], 2, _SHARE, {1: 1}),
-    Case("deep: shared and given, a stall", (0, 1), _ADDS, 2, frozenset({"share", "stall"})),
-)
-
 
 class GivingModel(Model):
     """All that can happen in a case, giving lanes included."""

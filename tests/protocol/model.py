@@ -44,7 +44,6 @@ class Model:
         self._steps: list[Step] = []
 
     def first(self) -> State:
-        """Where it begins."""
         return start(self.case, self._ingredients.record, self.records)
 
     def wrong(self, s: State) -> str | None:
@@ -107,7 +106,6 @@ class Model:
                 )
 
     def _next_ring(self, s: State) -> int:
-        """When the rule rings after it has rung now."""
         return echo(s.minute, s.now) if self._ingredients.echoes else NEVER_AT
 
     def _crash(self, s: State, p: Proc) -> None:
@@ -426,24 +424,20 @@ class Model:
 
 
 def lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
-    """`Armer.lower`."""
     return record.lowered({lane: instant(due)})
 
 
 def claimed(
     record: ArmingRecord, owner: str, now: int, until: int, only: tuple[int, ...] | None
 ) -> ArmingRecord:
-    """`Lease.__init__`."""
     return record.claimed(owner, now=instant(now), until=instant(until), only=only)
 
 
 def renewed(record: ArmingRecord, owner: str, until: int) -> ArmingRecord:
-    """`Lease.renew`."""
     return record.renewed(owner, until=instant(until))
 
 
 def cleared(record: ArmingRecord, owner: str) -> ArmingRecord:
-    """`Lease.clear`."""
     return record.cleared(owner)
 
 
@@ -465,12 +459,10 @@ def given_back(
 
 
 def handed_over(record: ArmingRecord, owner: str, lane: int, head: int) -> ArmingRecord:
-    """`Lease.hand_over`, of one lane."""
     return record.released(owner, {lane: instant(head)})
 
 
 def applying(record: ArmingRecord, applier: str, now: int) -> ArmingRecord:
-    """`Armer._apply`, before PutRule."""
     return record.applying(applier, until=instant(now + HOLD))
 
 
@@ -489,5 +481,4 @@ def put_done(
 
 
 def put_refused(record: ArmingRecord, applier: str) -> ArmingRecord:
-    """`Armer._apply`, after a PutRule that was refused."""
     return record.unheld() if record.applier == applier else record

@@ -32,13 +32,6 @@ CASES = (
     Case("one lane more, its task moved earlier, a crash", (0,), (Edit(0, due=1),), 1, _CRASH, {0: 2}, end=3),
 )
 
-DEEP = (
-    Case("deep: its task moved earlier, a stall", (0,), (Edit(0, due=1),), 1, _STALL, {0: 2}, end=3),
-    Case("deep: one lane more, an add to it, two crashes", (0,), (Edit(0, due=1),), 2, _CRASH, end=4),
-    Case("deep: one lane more, two adds, a crash", (0, 0), (Edit(0, due=2), Edit(1, due=1)), 1, _CRASH),
-    Case("deep: one lane more, a task there, an add, a stall", (0, 0), (Edit(1, due=1),), 1, _STALL, {0: 2}),
-)
-
 
 class RelaningModel(Model):
     """All that can happen in a case, with a relaner that may come at any time."""

@@ -14,8 +14,6 @@ from .world import DONE, NEVER_AT, Case, Edit, Ingredients, Proc, State
 #: Moments from the write of a reserved task until runs drop it.
 GRACE = 2
 
-_Tasks = tuple[tuple[int, int], ...]
-
 #: The stages of a reservation: its call has not returned, its transaction may come, none will come.
 _WRITTEN, _OPEN, _OVER = "written", "open", "over"
 
@@ -33,11 +31,6 @@ CASES = (
     ),
     Case("one lane, one reserved, another task there", (0, 0), (Edit(0, due=1),), 0, _CRASH, {1: 1}, end=4),
     Case("one reserved twice", (0,), (Edit(0, due=1), Edit(0, due=1)), 0, _CRASH, end=3),
-)
-
-DEEP = (
-    Case("deep: two lanes, two reserved", (0, 1), (Edit(0, due=1), Edit(1, due=1)), 0, _CRASH, end=3),
-    Case("deep: one lane, two reserved, two crashes", (0, 0), (Edit(0, due=1), Edit(1, due=2)), 2, _CRASH),
 )
 
 
@@ -174,11 +167,9 @@ class ReservingModel(Model):
     # Reservations.
 
     def _stage(self, s: State, task: int) -> str:
-        """The stage of the task's reservation; empty if it is not reserved."""
         return next((stage for _, (of, stage, _) in s.reserved if of == task), "")
 
     def _expiry(self, s: State, task: int) -> int:
-        """When runs drop the task; a task that was confirmed is not dropped."""
         return next((expiry for _, (of, _, expiry) in s.reserved if of == task), NEVER_AT)
 
     def _without(self, s: State, task: int) -> tuple[tuple[str, tuple[int, str, int]], ...]:

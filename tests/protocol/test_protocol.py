@@ -4,7 +4,6 @@ Its extensions have models of their own: lanes that runs give to each other, a q
 lanes, tasks that are reserved for a transaction, and all tries of an invocation.
 """
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -43,12 +42,11 @@ _MODELS: list[tuple[Any, dict[str, Any]]] = [
 
 
 def _explored(*modules: Any) -> list[Any]:
-    """Each case of these models, and those that take long where they are asked for."""
     return [
         pytest.param(case, model, id=f"{module.__name__.rpartition('.')[2]}-{case.name}")
         for module, model in _MODELS
         if module in modules
-        for case in (*module.CASES, *(module.DEEP if os.environ.get("DUEBELL_DEEP") else ()))
+        for case in module.CASES
     ]
 
 

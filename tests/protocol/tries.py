@@ -15,7 +15,6 @@ from .model import Model
 from .world import Case, Edit, Proc, State, at, instant
 
 _ADDS = (Edit(0, due=1), Edit(1, due=2))
-_STALL = frozenset({"crash", "stall"})
 _TWICE = frozenset({"twice", "crash"})
 _SHARE = frozenset({"share", "crash"})
 
@@ -25,12 +24,6 @@ CASES = (
     Case("one task there, delivered twice, a death", (0,), (), 2, _TWICE, {0: 1}, end=4),
     Case("one task there, an add, delivered twice", (0, 0), _ADDS[1:], 1, _TWICE, {0: 1}, end=3),
     Case("one lane handed over, a death", (0, 1), (), 2, _SHARE, {0: 1, 1: 1}, end=3),
-)
-
-DEEP = (
-    Case("deep: one task there, an add, two deaths", (0, 1), (Edit(0, due=2),), 2, there={1: 1}, end=4),
-    Case("deep: one task there, delivered twice, deaths", (0,), (), 3, _TWICE, {0: 1}, end=4),
-    Case("deep: one task there, delivered twice, a stall", (0,), (), 2, _TWICE | _STALL, {0: 1}, end=5),
 )
 
 
@@ -68,7 +61,6 @@ class TriesModel(Model):
         return Proc(next(f"W{n}" for n in range(1, 99) if f"W{n}" not in requests), "claim")
 
     def _next_try(self, s: State, p: Proc) -> Proc:
-        """The next try of this run's request."""
         request, taken = request_of(p.name), {*self._names(s), p.name}
         return Proc(next(name for n in range(1, 99) if (name := f"{request}.{n}") not in taken), "claim")
 

@@ -29,12 +29,10 @@ _START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
 def instant(moment: int) -> datetime:
-    """The moment as the record keeps it."""
     return NEVER if moment == NEVER_AT else _START + moment * _UNIT
 
 
 def at(time: datetime) -> int:
-    """The first moment that is not before this time."""
     return NEVER_AT if time == NEVER else -((_START - time) // _UNIT)
 
 

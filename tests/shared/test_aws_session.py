@@ -119,8 +119,3 @@ def test_descriptions_of_the_user_come_first(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("AWS_DATA_PATH", f"/nowhere:{tmp_path}")
     model = client_maker(None)("events").meta.service_model
     assert (model.api_version, model.documentation) == (newer["metadata"]["apiVersion"], "newer")
-
-
-def test_what_is_no_strict_json_is_read_by_the_sdk(tmp_path: Path) -> None:
-    (tmp_path / "odd.json").write_text('{"pattern": "\\ud800", "size": NaN}')
-    assert QuickLoader(str(tmp_path)).load_data("odd")["pattern"] == "\ud800"

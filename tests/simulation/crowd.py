@@ -26,8 +26,6 @@ from .processes import backend_of, context_of
 from .weather import CALM
 from .world import Process, SimulatedPool, World
 
-__all__ = ["CalmQueue", "Crowd", "Trickle"]
-
 _T = TypeVar("_T")
 
 #: Seconds until an invocation runs, and for how long it may.
@@ -70,7 +68,6 @@ class CalmQueue:
         self.most_at_once = self._at_once = 0
 
     def does(self, name: str, what: Callable[[Editor, Process], None]) -> None:
-        """Have a process do this with an editor."""
         process = Process(self.world, name)
         process.start(lambda: what(Editor(backend=self._backend(process)), process))
 
@@ -132,12 +129,10 @@ class Trickle(CalmQueue):
         self.burst_again_after(_ADDED)
 
     def burst_again_after(self, moment: timedelta) -> None:
-        """As many tasks due at once, so long after the beginning."""
         due = self.began + moment
         self.world.at(due - _ADDED, lambda: self.does("burst", partial(self._add_burst, due)))
 
     def run(self) -> "Trickle":
-        """Play it to the end."""
         self.does("trickle", self._add_trickle)
         self.world.run_until(self._end + timedelta(minutes=20))
         return self
@@ -182,7 +177,6 @@ class Crowd(CalmQueue):
             self.aws.store.insert(msgspec.structs.replace(task, lane=lane_of(task.id, lanes)))
 
     def run(self) -> "Crowd":
-        """The rule rings once, and what comes of it comes to its end."""
         self.aws.invoke(None)
         self.world.run_until(self.began + timedelta(seconds=2 * LIMIT))
         return self

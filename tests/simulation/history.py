@@ -38,8 +38,6 @@ from .weather import Faults, Outage
 from .wire import Network, backend_over
 from .world import OneThreadLock, Process, SimulatedPool, World
 
-__all__ = ["History", "Over", "Parts"]
-
 _PartT = TypeVar("_PartT", bound=Part)
 
 #: The parts of a history that are chosen: whether there is one, or its options. Others are left to chance.
@@ -72,14 +70,12 @@ END = timedelta(hours=8)
 class Over(StrEnum):
     """What a history plays over.
 
-    TWIN          the store's twin in memory
-    WIRE          the table code over botocore, and AWS below it
-    WIRE_IN_FULL  the same, with botocore's serialising and parsing of what is answered as it should be
+    TWIN  the store's twin in memory
+    WIRE  the table code over botocore, and AWS below it
     """
 
     TWIN = "twin"
     WIRE = "wire"
-    WIRE_IN_FULL = "wire-in-full"
 
 
 class History:
@@ -123,7 +119,6 @@ class History:
         if has_many_lanes:
             self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
-        self.over = over
         self.happened = self.network.happened if self.network else Counter[str]()
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
@@ -141,11 +136,9 @@ class History:
                 yield kind(self, **(wanted if isinstance(wanted, Mapping) else {}))
 
     def part(self, kind: type[_PartT]) -> _PartT | None:
-        """The part of this kind; None if there is none."""
         return next((part for part in self.parts if isinstance(part, kind)), None)
 
     def run(self) -> Self:
-        """Play it to the end."""
         for number in range(self.random.randint(1, 3)):
             self.world.after(self.random.uniform(0, 120), partial(self._service, number, 0))
         for part in self.parts:
@@ -218,7 +211,6 @@ class History:
             known.acknowledged_at = self.world.now
 
     def _options(self, id: str) -> dict[str, Any]:
-        """What `Editor.add` is given for this task beside the action and the due date."""
         following = self.part(Following)
         return {"priority": _priority(id), **(following.options(id) if following else {})}
 
@@ -310,7 +302,6 @@ class History:
         process.has_ended = True
 
     def declare(self, worker: Worker, process: Process) -> None:
-        """Declare the actions of a worker in this process."""
         for name in LIMITS:
             act = self._action(name, process)
             options: dict[str, Any] = {"attempts": LIMITS[name]}
@@ -362,31 +353,26 @@ class History:
         self.starts.append(noted)
 
     def backend(self, process: Process) -> Backend:
-        """What this process has of AWS."""
         if self.network:
-            return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
+            return backend_over(self.network, process, self.settings)
         return backend_of(process, self.aws, self.settings)
 
     def skew(self, random: Random) -> float:
-        """By how many seconds the clock of a process is ahead."""
         return random.uniform(-self.faults.skew, self.faults.skew)
 
     # What came of it.
 
     @property
     def stored(self) -> MemoryStore | Network:
-        """What holds the tasks and the arming record."""
         return self.network or self.aws.store
 
     @property
     def others(self) -> set[str]:
-        """The ids of the items that transactions have put into the user's table."""
         if self.network:
             return {id for _, id in self.network.dynamodb.others}
         return {write["Put"]["Item"]["id"]["S"] for write in self.aws.store.others}
 
     def problems(self) -> list[str]:
-        """The promises that this history broke; none if all is well."""
         return list(Promises(self).broken())
 
 

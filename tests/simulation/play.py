@@ -34,7 +34,6 @@ _Kind = tuple[str, str, Over]
 
 
 def main() -> int:
-    """Play, and say what was found; the exit status is 1 if a promise was broken."""
     parser = argparse.ArgumentParser(description="Play simulated histories of duebell.")
     parser.add_argument("--scenario", choices=SCENARIOS, help="of many, a mix; of one, everything")
     parser.add_argument("--weather", choices=WEATHER, help="of many, a mix; of one, rough")

@@ -25,8 +25,6 @@ from tests.support import SCHEDULED
 from .aws import Aws
 from .world import Process
 
-__all__ = ["NO_VERSION", "backend_of", "context_of"]
-
 _T = TypeVar("_T")
 
 _PAGE = 3
@@ -41,7 +39,6 @@ _NO_CALLS, _PAGES = {"note", "noted", "lane_sizes"}, {"past"}
 
 
 def backend_of(process: Process, aws: Aws, settings: Settings) -> Backend:
-    """The backend of this process: every call goes over the simulated network."""
     is_rule = settings.bell is BellKind.RULE
     bell = Rule if is_rule else RingSchedule
     client: Any = _EventsClient(aws, process) if is_rule else _SchedulerClient(aws, process)

@@ -22,8 +22,6 @@ from .parts.transacting import Transacting
 if TYPE_CHECKING:
     from .history import History
 
-__all__ = ["Promises", "lateness"]
-
 #: Once nothing goes wrong any more, a task that has waited is started within so long: by an echo at the
 #: latest, which comes within an hour.
 HEALED = timedelta(minutes=75)
@@ -42,7 +40,6 @@ class Promises:
             self._starts_of[start.id].append(start)
 
     def broken(self) -> Iterator[str]:
-        """Says which promises the history broke, and for which task; nothing if all is well."""
         yield from self._played.failures
         yield from self._played.lock_waits
         for id, known in self._acknowledged.items():

@@ -14,8 +14,6 @@ from .parts.timing_out import TimingOut
 from .parts.transacting import Transacting
 from .weather import CALM, CRASHES, ONE_LANE_OUT, ROUGH, Faults
 
-__all__ = ["SCENARIOS", "WEATHER", "everything"]
-
 WEATHER = {"calm": CALM, "crashes": CRASHES, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
 
 _CHANGED = {"are_changed": True}

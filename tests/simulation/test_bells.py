@@ -66,7 +66,6 @@ class ChangedBell(History):
             self.backend(process).armer.verify()  # as every deployment does after the stack
 
     def _deploy(self, then: Callable[[Process], None]) -> None:
-        """Arm by the new bell, in a process that is started again until it has come to its end."""
         self._lives += 1
         process = Process(self.world, f"deploy-{self._lives}")
 

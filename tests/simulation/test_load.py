@@ -18,7 +18,6 @@ DONE, PROMPT = timedelta(minutes=15), 2.5
 
 
 def seconds_of(crowd: Crowd) -> float:
-    """Seconds from the first start of a run to its last."""
     return (crowd.starts[-1][0] - crowd.starts[0][0]).total_seconds()
 
 

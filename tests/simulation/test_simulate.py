@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.parallel import Parallel
 
+from .processes import context_of
 from .world import Process, SimulatedPool, World
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -92,14 +92,7 @@ class Played:
     def _ring(self) -> None:
         self._rings += 1
         process = Process(self.world, f"run {self._rings}")
-        ends_at = self.world.now + timedelta(minutes=5)
-
-        def milliseconds_left() -> int:
-            return max(int((ends_at - self.world.now).total_seconds() * 1000), 0)
-
-        context: Any = SimpleNamespace(
-            get_remaining_time_in_millis=milliseconds_left, aws_request_id=f"request {self._rings}"
-        )
+        context = context_of(process, f"request {self._rings}", limit=300)
 
         def run() -> None:
             answer = self._worker(process).handler({}, context)
@@ -109,8 +102,6 @@ class Played:
 
 
 def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict[str, Any]]:
-    """Some tasks of any kind."""
-
     def due() -> datetime:
         at = now + timedelta(seconds=random.choice([random.uniform(0, 3600), 60 * random.randint(1, 60)]))
         return at.replace(microsecond=at.microsecond // 1000 * 1000)
@@ -144,7 +135,6 @@ def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict
 
 
 def told_and_played(seed: int, actions: Collection[str]) -> tuple[Starts, Starts]:
-    """The starts of each task as they were told, and as they then were."""
     # Given a queue of any tasks, whose actions have run before
     random = Random(seed)
     played = Played(seed, random.choice([*Precision]))

@@ -7,8 +7,6 @@ from msgspec.structs import replace
 
 from duebell_shared.instants import NEVER
 
-__all__ = ["CALM", "CRASHES", "ONE_LANE_OUT", "ROUGH", "SERVICES", "Faults", "LaneOutage", "Outage"]
-
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
     """How likely each thing goes wrong at one call, and for how long anything does."""
@@ -46,7 +44,6 @@ class Outage(msgspec.Struct, frozen=True, kw_only=True):
     ends: datetime = NEVER
 
     def hits(self, service: str, now: datetime) -> bool:
-        """Whether this service is out."""
         return service in self.services and self.begins <= now < self.ends
 
 
@@ -58,7 +55,6 @@ class LaneOutage(msgspec.Struct, frozen=True, kw_only=True):
     ends: datetime = NEVER
 
     def hits(self, lane: int | None, now: datetime) -> bool:
-        """Whether calls for this lane are not answered."""
         return lane is not None and lane == self.lane and self.begins <= now < self.ends
 
 

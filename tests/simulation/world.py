@@ -16,8 +16,6 @@ from greenlet import getcurrent, greenlet
 
 from tests.support import NOON
 
-__all__ = ["Crash", "Process", "SimulatedPool", "World"]
-
 
 class Crash(BaseException):
     """The process ends here and now; nothing in it may go on, not even its handlers."""
@@ -61,11 +59,9 @@ class World:
         self._events: list[tuple[datetime, int, Callable[[], object]]] = []
 
     def at(self, moment: datetime, what: Callable[[], object]) -> None:
-        """Have this happen at that moment."""
         heapq.heappush(self._events, (max(moment, self.now), next(self._order), what))
 
     def after(self, seconds: float, what: Callable[[], object]) -> None:
-        """Have this happen so many seconds from now."""
         self.at(self.now + timedelta(seconds=seconds), what)
 
     def thread(self, what: Callable[[], None]) -> Callable[[], object]:
@@ -77,7 +73,6 @@ class World:
         self._hub.switch()
 
     def run_until(self, end: datetime) -> None:
-        """Let everything happen that is to happen until then."""
         while self._events and self._events[0][0] <= end:
             self.now, _, what = heapq.heappop(self._events)
             what()
@@ -87,13 +82,12 @@ class World:
 class Process:
     """A process on some machine: with a clock of its own, and a death that takes all of it along."""
 
-    def __init__(self, world: World, name: str, *, skew: float = 0.0, is_charmed: bool = False) -> None:
-        """`skew`: how many seconds its clock is ahead of the world's; charmed: no fault kills or stops it."""
+    def __init__(self, world: World, name: str, *, skew: float = 0.0) -> None:
+        """`skew`: how many seconds its clock is ahead of the world's."""
         self.world = world
         self.name = name
         self.is_alive = True
         self.has_ended = False  # in order: Lambda has frozen it
-        self.is_charmed = is_charmed
         self._skew = timedelta(seconds=skew)
         self._paused_until = world.now
         self._on_death: Callable[[], None] = lambda: None
@@ -118,11 +112,9 @@ class Process:
         self.spawn(run)
 
     def spawn(self, what: Callable[[], None]) -> None:
-        """Run something as another thread of this process."""
         self.world.after(0, self.world.thread(what))
 
     def kill(self) -> None:
-        """kill -9."""
         if self.is_alive:
             self.is_alive = False
             self._on_death()
@@ -133,11 +125,9 @@ class Process:
         raise Crash
 
     def pause(self, seconds: float) -> None:
-        """Stand still, all threads of it, as a process does that is stopped or swapped out."""
         self._paused_until = self.world.now + timedelta(seconds=seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Let others go on for so long."""
         self.world.after(seconds, getcurrent().switch)
         self.world.park()
         self.wake()

@@ -391,7 +391,6 @@ MILLISECOND = timedelta(milliseconds=1)
 
 @pytest.fixture
 def names(store: Store) -> list[str]:
-    """Tasks of two moments, as the index has them."""
     for id, due, priority in (
         ("a", LATER, 0),
         ("b", LATER, 5),

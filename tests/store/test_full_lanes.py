@@ -34,7 +34,6 @@ def store(backend: Backend) -> Store:
 
 @pytest.fixture
 def sizes(tables: Mapping[str, DynamoDb]) -> LaneSizes:
-    """What lanes hold, and the most that they may."""
     return tables["duebell"].sizes
 
 

@@ -27,7 +27,6 @@ def claimed(store: Store, one: Task, now: datetime = LATER) -> Task:
 
 
 def ended(store: Store, id: str, how: Callable[[Task], Task]) -> None:
-    """A task of this id, added, claimed and ended so."""
     one = task(id)
     assert store.insert(one)
     running = claimed(store, one)

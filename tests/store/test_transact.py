@@ -22,7 +22,6 @@ def token() -> str:
 
 
 def reserved(store: Store, id: str = "one", *, token: str = "r") -> Task:
-    """A stored task that is reserved for five minutes."""
     made = task(id).reserved(token, until=NOON + timedelta(minutes=5))
     assert store.insert(made)
     return made

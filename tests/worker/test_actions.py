@@ -100,7 +100,7 @@ def test_a_worker_needs_no_settings_until_it_runs(monkeypatch: pytest.MonkeyPatc
     worker.action("act")(lambda: None)
 
     # Then it says so when it runs
-    with pytest.raises(Exception, match="DUEBELL_LANES: must be a whole number"):
+    with pytest.raises(Exception, match="DUEBELL_LANES: must be 1 to 64"):
         worker.run()
 
 

@@ -1,7 +1,7 @@
 """The commands that change tasks: `move` and `update` one; `cancel`, `pause`, … one, several, or many."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -12,7 +12,6 @@ from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
-from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
@@ -172,11 +171,6 @@ only tasks whose status allows it."""
 _SOME_FAILED = """If some of several could not be changed, they are listed and the exit status is 7.
 """
 
-_Ids = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="ID", help="Their ids."),
-]
-
 
 def _add_command(verb: Verb) -> None:
     *most, last = (status for status in Status if status in verb.rule.statuses)
@@ -188,7 +182,7 @@ def _add_command(verb: Verb) -> None:
     @with_filters()
     def change(
         context: Context,
-        ids: _Ids = None,
+        ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Their ids.")] = None,
         *,
         timezone: options.Timezone = None,
         limit: Annotated[int, option("--limit", "N", "Of those found, at most this many.", min=1)] = MAX_MANY,
@@ -203,24 +197,26 @@ def _add_command(verb: Verb) -> None:
             raise WrongUsage("--dry-run needs a filter: it counts the tasks that the filter finds")
         editor, out = context.editor(), context.out
         if ids and not ids[1:]:
-            report = editor.change_many(verb, ids)
-            if report.failures:
-                raise report.failures[0].error
-            print_change(context, report.changed[0])
+            _change_one(context, verb, ids)
             return
         chosen = Selection(ids=tuple(dict.fromkeys(ids or ())))
         if filters:
             chosen = editor.select(verb, limit=limit, **filters)
-        if dry_run:
-            would = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
-            _tell(out, would, chosen, is_dry_run=True)
-            return
-        if chosen.ids and filters and not yes:
-            more = "" if chosen.is_all else ", and there are more,"
-            which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
-            tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
-            _ask(out, f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}")
-        _change(editor, out, verb, chosen)
+        if chosen.ids and filters and not (yes or dry_run):
+            _ask(context, verb, chosen, filters)
+        changed: Sequence[str] = ()
+        failures: Sequence[ChangeFailure] = ()
+        done = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
+        if not dry_run:
+            changed, failures = _change(editor, out, verb, chosen.ids)
+            done = f"{count_of(len(changed))} {verb.rule.done}"
+        # The form of the HTTP editor's answer to /api/bulk.
+        counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": dry_run, "changed": changed}
+        out.report(done, counts, failure_fields(failures))
+        if not chosen.is_all and not out.as_json:
+            out.note("there are more than these: repeat it, or take more with --limit")
+        if failures:
+            raise typer.Exit(Exit.SOME_FAILED)
 
 
 for _verb in (one for one in Verb if one.rule.for_many):
@@ -234,42 +230,32 @@ def _shown(value: object) -> str:
     return plain(" or ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
-def _ask(out: Output, question: str) -> None:
-    if not out.can_ask:
+def _change_one(context: Context, verb: Verb, ids: Sequence[str]) -> None:
+    report = context.editor().change_many(verb, ids)
+    if report.failures:
+        raise report.failures[0].error
+    print_change(context, report.changed[0])
+
+
+def _ask(context: Context, verb: Verb, chosen: Selection, filters: Mapping[str, Any]) -> None:
+    which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
+    more = "" if chosen.is_all else ", and there are more,"
+    tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
+    question = f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}"
+    if not context.out.can_ask:
         raise WrongUsage(f"{question}: give --yes to do it, or --dry-run to count only")
     typer.confirm(f"{question}. Do it?", abort=True, err=True)
 
 
-def _change(editor: Editor, out: Output, verb: Verb, chosen: Selection) -> None:
-    """Change these tasks in chunks, and print the result. Exits with 7 when some failed."""
+def _change(
+    editor: Editor, out: Output, verb: Verb, ids: Sequence[str]
+) -> tuple[list[str], list[ChangeFailure]]:
+    """Change these tasks in chunks; the ids of those that are changed, and the failures."""
     changed: list[str] = []
     failures: list[ChangeFailure] = []
-    try:
-        for start in range(0, len(chosen.ids) or 1, _CHUNK):  # also without ids, to arm the rule
-            out.progress(start, len(chosen.ids))
-            report = editor.change_many(verb, chosen.ids[start : start + _CHUNK])
-            changed += [task.id for task in report.changed]
-            failures += report.failures
-    except (KeyboardInterrupt, DuebellError):
-        out.warn("broken off: some that are not told here may be changed too")
-        raise
-    finally:
-        _tell(out, f"{count_of(len(changed))} {verb.rule.done}", chosen, changed, failures)
-    if failures:
-        raise typer.Exit(Exit.SOME_FAILED)
-
-
-def _tell(
-    out: Output,
-    done: str,
-    chosen: Selection,
-    changed: Sequence[str] = (),
-    failures: Sequence[ChangeFailure] = (),
-    *,
-    is_dry_run: bool = False,
-) -> None:
-    """Print the result; as JSON, in the form of the HTTP editor's answer to /api/bulk."""
-    counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": is_dry_run, "changed": changed}
-    out.report(done, counts, failure_fields(failures))
-    if not chosen.is_all and not out.as_json:
-        out.note("there are more than these: repeat it, or take more with --limit")
+    for start in range(0, len(ids) or 1, _CHUNK):  # also without ids, to arm the rule
+        out.progress(start, len(ids))
+        report = editor.change_many(verb, ids[start : start + _CHUNK])
+        changed += [task.id for task in report.changed]
+        failures += report.failures
+    return changed, failures

@@ -193,15 +193,11 @@ app = typer.Typer(
 
 
 def _show_version(*, is_asked: bool) -> None:
-    if not is_asked:
-        return
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 (slow to import)
+    if is_asked:
+        from importlib.metadata import version  # noqa: PLC0415 (slow to import)
 
-    try:
         print(f"duebell {version('duebell')}")
-    except PackageNotFoundError:  # run from its sources
-        print("duebell, not installed as a package")
-    raise typer.Exit
+        raise typer.Exit
 
 
 def _set_json(call: Context, *, is_asked: bool) -> bool:

@@ -136,7 +136,7 @@ def doctor(
 ) -> None:
     """It names each problem and the command that repairs it.
 
-    It also looks for tasks in lanes that no run reads, for alarms that notify nobody, and for missing targets
+    It also looks for tasks whose action is missing, for alarms that notify nobody, and for missing targets
     of deliveries. The exit status is 6 if something is wrong; with --fix, if something is still wrong.
     """
     diagnosis = context.editor().doctor(fix=fix)

@@ -118,10 +118,9 @@ class Adder:
         is_added = {id(task) for task in added}
         refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
         try:
-            failures = self._add_again(self._rule.arm_added(added, lanes), policy)
-            report = report.corrected(
-                AddFailure(index=index[id], id=id, error=error) for id, error in failures.items()
-            )
+            again = self._add_again(self._rule.arm_added(added, lanes), policy)
+            failures = tuple(AddFailure(index=0, id=id, error=error) for id, error in again.items())
+            report = report.with_other(AddReport(added=(), failures=failures), index)
             self._rule.arm([task for task in stored if id(task) not in is_added])
             self._rule.arm_ids(refused)
         except NotArmed as error:

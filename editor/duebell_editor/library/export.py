@@ -3,7 +3,6 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -19,23 +18,13 @@ from duebell_shared.quoting import in_brief, shortened
 from duebell_shared.schedules.schedule import MAX_EXPRESSION
 from duebell_shared.tasks.checks import check_changed_by, check_due, check_name
 from duebell_shared.tasks.fields import FIELDS, STORED, checked
-from duebell_shared.tasks.follow_up import Owed
-from duebell_shared.tasks.history import (
-    MAX_FAILURES,
-    MAX_PACKED_FAILURES,
-    bounded,
-    bounded_events,
-    bounded_occurrences,
-    in_a_line,
-)
-from duebell_shared.tasks.recurrence import MAX_PENDING, Recurrence
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 #: The field of errors about the line as a whole.
 _WHOLE = "line"
 
-#: Statuses of tasks that have `finished_at` and `expires_at`.
+#: Statuses of tasks that have `expires_at`.
 _ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
 
 
@@ -48,10 +37,7 @@ def read_line(number: int, line: bytes | str) -> Task | None:
     try:
         if (task := _decoded(line)) is None:
             return None
-        _check_what(task)
-        _check_when(task)
-        if task.recurrence:
-            _check_recurrence(task.recurrence)
+        _check(task)
         return check_size(replace(_as_it_goes_on(task), lane=0, rev=1))
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
@@ -74,17 +60,15 @@ def _decoded(line: bytes | str) -> Task | None:
         raise InvalidTask(_WHOLE, "is nested too deeply") from None
     except ValueError as error:  # msgspec's errors are ValueErrors
         raise InvalidTask(_WHOLE, in_brief(error)) from None
-    in_zone: dict[str, Any] = {}
-    for field in Task.__struct_fields__:
-        try:
-            in_zone[field] = in_utc(getattr(task, field))
-        except OverflowError:
-            raise InvalidTask(field, "has a time beyond the ends of the calendar") from None
-    return replace(task, **in_zone)
+    try:
+        in_zone: Task = in_utc(task)
+    except OverflowError:
+        raise InvalidTask(_WHOLE, "has a time beyond the ends of the calendar") from None
+    return in_zone
 
 
-def _check_what(task: Task) -> None:
-    """Raise InvalidTask for names, a payload or options that `add` refuses, and for what is not exported."""
+def _check(task: Task) -> None:
+    """Raise InvalidTask for what `add` refuses, and for a task that would not be run as it says."""
     if task.status is Status.RESERVED:
         raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
     check_name("id", task.id)
@@ -92,19 +76,21 @@ def _check_what(task: Task) -> None:
         value = getattr(task, attribute)
         if name != "payload" and value != FIELDS[name].default:
             checked(name, value)
-    payloads.check_text(task.payload_json)
-    if task.then:
-        payloads.check_text(task.then.payload_json)
-    if task.result_json is not None:
-        payloads.check_text(task.result_json)
+    texts = task.payload_json, task.result_json, task.then.payload_json if task.then else None
+    for text in filter(None, texts):
+        payloads.check_text(text)
     task.check_fields()
-    if task.run is not None:
-        check_name("run", task.run)
     check_changed_by(task.changed_by)
-    if task.owes and task.owes.action:
-        check_name("owes.action", task.owes.action)
-    if task.occurrences and task.recurrence is None:
-        raise InvalidTask("occurrences", "needs a recurrence, and there is none")
+    if task.recurrence:
+        schedule = task.recurrence.schedule
+        if len(schedule.expression) > MAX_EXPRESSION:
+            raise InvalidTask(
+                "schedule",
+                f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}",
+            )
+        schedule.check()
+        checked("max_runs", task.recurrence.max_runs)
+    _check_when(task)
 
 
 def _check_when(task: Task) -> None:
@@ -114,27 +100,11 @@ def _check_when(task: Task) -> None:
             check_due(instant, instant)
         except InvalidTask as error:
             raise InvalidTask(field, error.reason) from None
-    is_over = task.status in _ENDED and not task.owes
     waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
-    for field, is_due in (("queued", waits), ("finished_at", is_over), ("expires_at", is_over)):
-        if task.owes and field == "finished_at":
-            continue  # a task that recurs has none
-        if is_due and getattr(task, field) is None:
-            raise InvalidTask(field, f"is missing: the task is {task.status}")
-        if not is_due and getattr(task, field) is not None:
-            raise InvalidTask(field, f"must be missing: the task is {task.status}")
-    if task.owes:
-        _check_owes(task, task.owes)
-
-
-def _check_owes(task: Task, owed: Owed) -> None:
-    """Raise InvalidTask unless the task has ended so, and goes on as it says once it has its follow-up."""
-    if task.status not in ({Status.DONE, Status.FAILED} if owed.action else _ENDED):
-        raise InvalidTask("owes", f"needs a task that is done or has failed: it is {task.status}")
-    if owed.queued is not None and task.recurrence is None:
-        raise InvalidTask("owes.queued", "needs a recurrence, and there is none")
-    if owed.queued is None and owed.expires_at is None:
-        raise InvalidTask("owes.expires_at", f"is missing: the task is {task.status}")
+    is_over = task.status in _ENDED and not task.owes
+    for field, is_needed in (("queued", waits), ("expires_at", is_over)):
+        if is_needed is (getattr(task, field) is None):
+            raise InvalidTask(field, f"must {'' if is_needed else 'not '}be given: the task is {task.status}")
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
@@ -148,37 +118,13 @@ def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
                 yield f"{prefix}{name}", at
 
 
-def _check_recurrence(recurrence: Recurrence) -> None:
-    schedule = recurrence.schedule
-    if len(schedule.expression) > MAX_EXPRESSION:
-        raise InvalidTask(
-            "schedule", f"must be at most {MAX_EXPRESSION:,} characters, not {len(schedule.expression):,}"
-        )
-    schedule.check()
-    checked("max_runs", recurrence.max_runs)
-    if len(recurrence.pending) > MAX_PENDING:
-        raise InvalidTask(
-            "recurrence.pending", f"must be {MAX_PENDING} at most, not {len(recurrence.pending):,}"
-        )
-
-
 def _as_it_goes_on(task: Task) -> Task:
     """The task as it goes on in this queue.
 
-    Another version may have kept more history, which is cut. Nobody here knows the result of an attempt that
-    was running, so it does not count. A task that waits for its action's limit may be parked up to a day
-    ahead. This queue has other limits, so the task is put back to its time before that.
+    Nobody here knows the result of an attempt that was running, so it does not count. A task that waits for
+    its action's limit may be parked up to a day ahead. This queue has other limits, so the task is put back
+    to its time before that.
     """
-    task = replace(
-        task,
-        failure=bounded(task.failure) if task.failure else None,
-        failures=bounded_events(task.failures[-MAX_FAILURES:], MAX_PACKED_FAILURES),
-        occurrences=bounded_occurrences(task.occurrences),
-        events=bounded_events(task.events),
-        follow_up_error=in_a_line(task.follow_up_error) if task.follow_up_error else None,
-        result_json=None if task.failure else task.result_json,
-        result_error=in_a_line(task.result_error) if task.result_error else None,
-    )
     if task.status is Status.RUNNING:
         task = replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
     if task.limited_since is not None:

@@ -1,21 +1,20 @@
 """Brings the recurring tasks of the queue to what the worker's code declares.
 
-Repeating it is safe, also after a crash in the middle. The worker record lists the ids of declared tasks. An
-id enters the list before its task is added, and leaves it once the task is declared no more and cancelled.
+Repeating it is safe, also after a crash in the middle: a task itself says that code declared it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
+from duebell_editor.listing.recurring import recurring_tasks
 from duebell_shared.backend import Backend
-from duebell_shared.errors import DuebellError, NotArmed, TaskConflict, TaskExists, WorkerNotStarted
+from duebell_shared.errors import DuebellError, NotArmed, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
-from duebell_shared.queue.task_queue import TRIES, Policy, Queue, RuleSetter
+from duebell_shared.queue.task_queue import Policy, Queue, RuleSetter
 from duebell_shared.tasks.fields import (
     FIELDS,
     SCHEDULE,
@@ -41,14 +40,6 @@ _COMPARED = tuple(name for name, row in FIELDS.items() if row.stored and name !=
 _DECLARED = ("action", "schedule", *names_of(DeclaredFields))
 
 
-class SyncVerb(StrEnum):
-    """The change of a recurring task that the code declares, or declared before."""
-
-    ADD = "add"
-    CHANGE = "change"
-    CANCEL = "cancel"
-
-
 class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
     """One change to the queue.
 
@@ -59,7 +50,7 @@ class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
     fields    the fields that change
     """
 
-    verb: SyncVerb
+    verb: Literal["add", "change", "cancel"]
     id: str
     action: str
     schedule: str
@@ -110,30 +101,29 @@ class Syncer(NamedTuple):
                 else "no worker has started in this queue yet, or a new one is starting"
             )
         declared = {task.id: task for task in record.declared}
-        there = self.queue.get_many({*declared, *record.synced})
-        steps = tuple(_steps(declared, record.synced, there))
-        unchanged = len(declared) - sum(step.verb is not SyncVerb.CANCEL for step in steps)
+        there = self.queue.get_many(declared)
+        others = [task for task in recurring_tasks(self.queue) if task.id not in declared]
+        gone = {task.id: task for task in others if task.recurrence and task.recurrence.declared}
+        steps = tuple(_steps(declared, there, gone.values()))
+        unchanged = len(declared) + len(gone) - len(steps)
         report = SyncReport(version=worker.version, steps=steps, unchanged=unchanged)
         if dry_run:
             return report
-        self._note(lambda synced: synced | declared.keys())
         # An earlier call may have stored these, and failed to arm.
         self.rule.arm([there[id] for id in declared if id in there])
         failures = []
         for step in steps:
             try:
-                self._take(step, declared.get(step.id), there.get(step.id))
+                self._take(step, declared.get(step.id), there.get(step.id) or gone.get(step.id))
             except NotArmed:
                 raise
             except DuebellError as error:
                 failures.append(ChangeFailure(id=step.id, error=error))
-        failed = {failure.id for failure in failures}
-        self._note(lambda synced: {id for id in synced if id in declared or id in failed})
         return replace(report, failures=tuple(failures))
 
     def _take(self, step: SyncStep, declared: DeclaredTask | None, there: Task | None) -> None:
         now, calendars = self.queue.clock(), self.backend.calendar
-        if declared and step.verb is SyncVerb.ADD:
+        if declared and step.verb == "add":
             if there and not there.has_ended:
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
@@ -147,39 +137,25 @@ class Syncer(NamedTuple):
             keep = self.backend.settings.retention_policy
             self.change(Verb.CANCEL, there.id, lambda task: task.cancelled(now=now, keep=keep), there.rev)
 
-    def _note(self, change: Callable[[set[str]], Collection[str]]) -> None:
-        """Write the list of tasks that are there for a declaration, with this change."""
-        for _ in range(TRIES):
-            record = self.queue.store.read(WorkerRecord) or WorkerRecord()
-            changed = replace(record, synced=tuple(sorted(change(set(record.synced)))))
-            if changed == record or self.queue.store.swap(record, changed):
-                return
-        raise TaskConflict("the worker record kept changing while this was tried: try again")
-
 
 def _steps(
-    declared: Mapping[str, DeclaredTask], synced: Iterable[str], there: Mapping[str, Task]
+    declared: Mapping[str, DeclaredTask], there: Mapping[str, Task], gone: Iterable[Task]
 ) -> Iterator[SyncStep]:
-    """The steps from the tasks that are there to those declared. Pure."""
+    """The steps from the tasks that are there to those declared; `gone` are declared no more. Pure."""
     for task in declared.values():
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()
         is_gone = found is None or found.recurrence is None or found.status is Status.CANCELLED
         if is_gone or (found and found.has_ended and fields):
-            yield _step(SyncVerb.ADD, task)
+            yield SyncStep(verb="add", id=task.id, action=task.action, schedule=task.schedule)
         elif fields:
-            yield _step(SyncVerb.CHANGE, task, fields)
-    for id in synced:
-        found = there.get(id)
-        if id in declared or found is None or found.recurrence is None:
-            continue
-        if found.recurrence.declared and not found.has_ended:
-            expression = found.recurrence.schedule.expression
-            yield SyncStep(verb=SyncVerb.CANCEL, id=id, action=found.action, schedule=expression)
-
-
-def _step(verb: SyncVerb, task: DeclaredTask, fields: tuple[str, ...] = ()) -> SyncStep:
-    return SyncStep(verb=verb, id=task.id, action=task.action, schedule=task.schedule, fields=fields)
+            yield SyncStep(
+                verb="change", id=task.id, action=task.action, schedule=task.schedule, fields=fields
+            )
+    for one in gone:
+        if one.recurrence:
+            expression = one.recurrence.schedule.expression
+            yield SyncStep(verb="cancel", id=one.id, action=one.action, schedule=expression)
 
 
 def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from msgspec.structs import replace
 
 from duebell_shared.aws.alarms import Silence
-from duebell_shared.aws.intake_queue import DEAD_LETTERS
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.wiring import is_permitted, put_back
@@ -35,8 +34,7 @@ _REWIRED = {ProblemKind.RULE, ProblemKind.NO_TARGET, ProblemKind.NO_PERMISSION}
 #: Advice, which is no problem.
 _ADVICE = {
     ProblemKind.SILENCE,
-    ProblemKind.UNSEEN_DELIVERY,
-    ProblemKind.UNSEEN_QUEUE,
+    ProblemKind.UNSEEN,
     ProblemKind.CALENDAR_ENDS,
 }
 
@@ -50,10 +48,6 @@ _MISSING = {
     "ResourceNotFoundException",
     "StateMachineDoesNotExist",
 }
-
-#: SQS measures the age once a minute, and not where a queue has been idle for hours.
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-monitoring-using-cloudwatch.html
-_MEASURED, _MINUTE = timedelta(minutes=10), timedelta(minutes=1)
 
 #: The states of a mapping that takes no messages, now or soon.
 #: https://docs.aws.amazon.com/lambda/latest/api/API_GetEventSourceMapping.html
@@ -78,7 +72,6 @@ def diagnose(backend: Backend, *, fix: bool) -> Diagnosis:
         *_calendars_that_end(status, backend.clock()),
     ]
     status = status.with_problems(*(one for one in found if one.kind not in _ADVICE))
-    status = _with_ages(status, backend)
     left = {problem.kind for problem in status.problems}
     if fix:
         problems = tuple(_left_by_repair(problem, status) for problem in status.problems)
@@ -121,13 +114,8 @@ def _left_by_repair(problem: Problem, status: SchedulerStatus) -> Problem:
     """The problem as it is told after a repair: one that is left needs something else."""
     if not problem.mendable:
         return problem
-    way_out = "it was set right, and is wrong again: find out who else changes it"
-    late = {ProblemKind.OVERDUE, ProblemKind.OWING, ProblemKind.LEASE_EXPIRED}
-    if status.rings_at and problem.kind in late:
-        at = render(status.rings_at)
-        way_out = (
-            f"the {status.bell} is set to ring at {at}; if no run comes then, look into the worker's log"
-        )
+    rings = f"the {status.bell} is set to ring at {render(status.rings_at)}; " if status.rings_at else ""
+    way_out = f"{rings}if it stays so, look into the worker's log, and find out who else changes the rule"
     return replace(problem, way_out=way_out, mendable=False)
 
 
@@ -188,7 +176,7 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:
-                return _unseen_target(named, f"{kind.looks} is refused here ({code})")
+                return _unseen(f"{named}; whether that is there", f"{kind.looks} is refused here ({code})")
             return Problem(
                 kind=ProblemKind.DELIVERY,
                 what=f"{named}, and there is no such {kind}, or it may not be seen from here",
@@ -196,17 +184,17 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
                 "`duebell retry` the tasks that failed",
             )
         except BotoCoreError as error:
-            return _unseen_target(named, in_brief(error))
+            return _unseen(f"{named}; whether that is there", in_brief(error))
         return None
 
     return [one for one in backend.parallel.all(problem, [one for one in worker.actions if one.to]) if one]
 
 
-def _unseen_target(named: str, why: str) -> Problem:
+def _unseen(what: str, why: str) -> Problem:
     return Problem(
-        kind=ProblemKind.UNSEEN_DELIVERY,
-        what=f"{named}, and whether that is there is unknown: {why}",
-        way_out="give this user or role the permission, or look where the target is",
+        kind=ProblemKind.UNSEEN,
+        what=f"{what} is not known: {why}",
+        way_out="give this user or role the permission, or look where it is",
     )
 
 
@@ -216,18 +204,18 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
     if connect is None or not status.region:
         return
     if status.lost_rings is None or status.failed_runs is None:
-        yield _unseen_queue("lost rings or failed runs could not be counted: sqs:GetQueueAttributes")
+        yield _unseen("how many rings were lost, or runs failed,", "sqs:GetQueueAttributes is refused here")
     if not queue:
         return
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
-        yield _unseen_queue("the intake's messages could not be counted: sqs:GetQueueAttributes")
+        yield _unseen("how many messages the intake has", "sqs:GetQueueAttributes is refused here")
     functions, function = connect("lambda", config=_LOOKING), backend.settings.function
     arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue}"
     try:
         pages = functions.get_paginator("list_event_source_mappings").paginate(EventSourceArn=arn)
         mappings = [one for page in pages for one in page["EventSourceMappings"]]
     except (ClientError, BotoCoreError) as error:
-        yield _unseen_queue(f"lambda:ListEventSourceMappings: {in_brief(error)}")
+        yield _unseen("whether the intake's messages are taken", in_brief(error))
         return
     own = f":{function}" if function else ""  # without a name, any function that takes them will do
     states = [one["State"] for one in mappings if one["FunctionArn"].endswith(own)]
@@ -240,44 +228,3 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
             if states
             else "`duebell deploy --intake` makes it",
         )
-
-
-def _unseen_queue(why: str) -> Problem:
-    return Problem(
-        kind=ProblemKind.UNSEEN_QUEUE,
-        what=f"whether the queues are well is not known: {why}",
-        way_out="give this user or role the permission",
-    )
-
-
-def _with_ages(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """The status with the times since which messages and dead letters wait, where CloudWatch knows them."""
-    queue, connect, now = backend.settings.intake, backend.client, backend.clock()
-    if connect is None or not queue or not status.region or backend.alarms is None:
-        return status  # a stack on this machine measures nothing
-    cloudwatch = connect("cloudwatch", config=_LOOKING)
-    problems = tuple(
-        replace(one, at=_oldest(cloudwatch, queue + DEAD_LETTERS, now))
-        if one.kind is ProblemKind.INTAKE_DEAD_LETTERS
-        else one
-        for one in status.problems
-    )
-    since = _oldest(cloudwatch, queue, now) if status.intake_waiting else None
-    return replace(status, intake_since=since, problems=problems)
-
-
-def _oldest(cloudwatch: Any, queue: str, now: datetime) -> datetime | None:
-    try:
-        points = cloudwatch.get_metric_statistics(
-            Namespace="AWS/SQS",
-            MetricName="ApproximateAgeOfOldestMessage",
-            Dimensions=[{"Name": "QueueName", "Value": queue}],
-            StartTime=now - _MEASURED,
-            EndTime=now,
-            Period=_MINUTE // timedelta(seconds=1),
-            Statistics=["Maximum"],
-        )["Datapoints"]
-    except (ClientError, BotoCoreError):
-        return None
-    latest = max(points, key=lambda point: point["Timestamp"], default=None)
-    return now - timedelta(seconds=latest["Maximum"]) if latest and latest["Maximum"] else None

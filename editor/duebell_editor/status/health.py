@@ -31,7 +31,6 @@ class ProblemKind(StrEnum):
     OVERDUE = "overdue"
     LEASE_EXPIRED = "lease_expired"
     OWING = "owing"
-    LANES = "lanes"
     LANE_RESTS = "lane_rests"
     LANE_FILLS = "lane_fills"
     INTAKE = "intake"
@@ -49,8 +48,7 @@ class ProblemKind(StrEnum):
     CALENDAR = "calendar"
     CALENDAR_ENDS = "calendar_ends"
     SILENCE = "silence"
-    UNSEEN_DELIVERY = "unseen_delivery"
-    UNSEEN_QUEUE = "unseen_queue"
+    UNSEEN = "unseen"
 
 
 #: The kinds that only warn: this one and all after it.
@@ -127,7 +125,6 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     calendars    the last day of each calendar of holidays, by name
     intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
                  None if there is no intake queue, or it may not be looked at
-    intake_since  when the oldest of them was sent; only the doctor asks for it, and not all stacks know
     intake_dead_letters  messages of its dead-letter queue, as intake_waiting
     lost_rings   messages of the queue for rings that did not reach the worker; None if not known
     failed_runs  messages of the queue for runs that failed to the last of Lambda's tries; None likewise
@@ -165,7 +162,6 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     limited: tuple[ActionLimit, ...] = ()
     calendars: Mapping[str, date] = {}
     intake_waiting: int | None = None
-    intake_since: Instant | None = None
     intake_dead_letters: int | None = None
     lost_rings: int | None = None
     failed_runs: int | None = None

@@ -1,8 +1,7 @@
 """The scheduler's status and its problems, read from the record, the bell, the lanes and the queues."""
 
 import itertools
-import re
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -25,9 +24,9 @@ from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.quoting import nearest, quoted
+from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
-from duebell_shared.settings import MAX_LANES, Precision
+from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import is_reserved
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
@@ -46,11 +45,6 @@ _MOST_NAMED = 5
 
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 _FILLED = LANE_LIMIT * 4 // 5
-
-#: The place of a frame in a traceback, but for those in duebell's own packages.
-_FRAME = re.compile(
-    r'^  File "(?!.*/duebell_(?:shared|worker|editor)/)(?:.*/)?([^"]+)", line (\d+)', re.MULTILINE
-)
 
 #: A schedule has no call that only enables it.
 _ENABLE = {
@@ -92,7 +86,7 @@ def _read_once(
         status = _with_queue(status, backend, record, limits)
         status = _with_calendars(status, backend) if record.calendars else status
         if thorough:
-            status = status.with_problems(*_thorough_problems(backend, record))
+            status = status.with_problems(*_thorough_problems(record))
     except (NotDeployed, AwsRefused) as error:
         return status.with_problems(_aws_problem(ProblemKind.TABLE, error)), None
     try:
@@ -236,11 +230,9 @@ def _paused_problem(limit: ActionLimit) -> Problem:
 
 
 def _worker_problem(error: Failure, bell: BellKind) -> Problem:
-    frames = _FRAME.findall(error.traceback)
-    place = f" ({frames[-1][0]}, line {frames[-1][1]})" if frames else ""
     return Problem(
         kind=ProblemKind.WORKER,
-        what=f"the worker cannot start, so nothing runs: {error}{place}",
+        what=f"the worker cannot start, so nothing runs: {error}",
         way_out="correct it and deploy again; `duebell actions` shows the traceback. Tasks wait meanwhile, "
         f"and the {bell} goes on ringing",
     )
@@ -383,19 +375,17 @@ def _owing_problems(owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
     late = sorted(
         (task.owes.at, task.id) for task in owing if task.owes and task.owes.at < now - STARTS_WITHIN
     )
-    if not late:
-        return
-    at, id = late[0]
-    since = f"since {render(at)}"
-    yield Problem(
-        kind=ProblemKind.OWING,
-        what=f"{len(late):,} tasks have ended and owe their follow-ups, {quoted(id)} as the first {since}"
-        if late[1:]
-        else f"the task {quoted(id)} has ended and owes its follow-up {since}",
-        way_out=f"each run tries again, and its log line `follow_up_not_added` says why it fails; {_DOCTOR}",
-        at=at,
-        mendable=True,
-    )
+    if late:
+        at, id = late[0]
+        yield Problem(
+            kind=ProblemKind.OWING,
+            what=f"follow-ups are owed by {len(late):,} tasks that have ended, the first by {quoted(id)} "
+            f"since {render(at)}",
+            way_out="each run tries again, and its log line `follow_up_not_added` says why it fails; "
+            f"{_DOCTOR}",
+            at=at,
+            mendable=True,
+        )
 
 
 def resting_problem(rest: RestingLane) -> Problem:
@@ -427,9 +417,9 @@ def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
         )
 
 
-def _thorough_problems(backend: Backend, record: ArmingRecord) -> Iterator[Problem]:
-    """Different time zones, which matter to few schedules, and tasks in lanes beyond the record's."""
-    lanes, last = len(record.lanes), record.last_run
+def _thorough_problems(record: ArmingRecord) -> Iterator[Problem]:
+    """Different time zones, which matter to few schedules."""
+    last = record.last_run
     if last and last.tzdata not in {None, TZDATA_VERSION}:
         here, there = TZDATA_VERSION, str(last.tzdata)
         yield Problem(
@@ -440,47 +430,26 @@ def _thorough_problems(backend: Backend, record: ArmingRecord) -> Iterator[Probl
             if here < there
             else "`duebell deploy` gives the worker the release from here; its next run shows it",
         )
-    beyond = range(lanes, MAX_LANES)
-    heads = zip(beyond, backend.parallel.all(backend.store.head, beyond), strict=True)
-    if in_use := [lane for lane, head in heads if head != NEVER]:
-        yield Problem(
-            kind=ProblemKind.LANES,
-            what=f"tasks wait in lane {in_use[0]}, and the arming record has only {lanes} lanes: someone "
-            f"edited it",
-            way_out="delete the item with lane 'arming' from the table: it is made anew, with every lane in "
-            "use",
-        )
 
 
 def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Iterator[Problem]:
     """The problem of tasks without an action, among the first in the queue."""
     page = list_tasks(queue, make_filter(limit=_MOST_READ))
-    ids: defaultdict[str, list[str]] = defaultdict(list)
-    for task in page.tasks:
-        if worker.action(task.action) is None and not is_reserved(task.action):
-            ids[task.action].append(task.id)
-    if not ids:
+    unknown = Counter(
+        task.action
+        for task in page.tasks
+        if worker.action(task.action) is None and not is_reserved(task.action)
+    )
+    if not unknown:
         return
-    most_first = sorted(ids.items(), key=lambda one: (-len(one[1]), one[0]))
-    known = [one.name for one in worker.actions]
-    named = [
-        _named_action(action, tasks, nearest(action, known)) for action, tasks in most_first[:_MOST_NAMED]
-    ]
-    more = f" and {len(ids) - _MOST_NAMED:,} more actions" if len(ids) > _MOST_NAMED else ""
-    bound = f" (of the {_MOST_READ:,} tasks that run next; later ones were not read)" if page.cursor else ""
+    named = ", ".join(f"{quoted(action)} ({count:,})" for action, count in unknown.most_common(_MOST_NAMED))
     yield Problem(
         kind=ProblemKind.UNKNOWN_ACTIONS,
-        what=f"tasks wait whose action the worker does not have: {', '.join(named)}{more}{bound}",
+        what=f"of the {len(page.tasks):,} tasks that run next, the worker does not have the actions of "
+        f"{unknown.total():,}: {named}",
         way_out="deploy a worker that has it, or `duebell cancel` the tasks, or give each another action: "
         "`duebell update ID --action NAME`",
     )
-
-
-def _named_action(action: str, ids: list[str], meant: str | None) -> str:
-    what = f"{quoted(action)} (did you mean {meant}?)" if meant else quoted(action)
-    if not ids[1:]:
-        return f"{what} of the task {quoted(ids[0])}"
-    return f"{what} of {len(ids):,} tasks, the first {quoted(ids[0])}"
 
 
 def _aws_problem(kind: ProblemKind, error: NotDeployed | AwsRefused) -> Problem:

@@ -128,14 +128,13 @@ def deploy(
     python = {"Runtime": target.runtime, "Architecture": target.architecture.value}
     table = QueueTable(session, name)
     parameters = {**given, **python, **code, "Name": name}
-    parameters |= _found_table(table, before, deployment.parameters)
+    parameters |= _found_table(table, before)
     parameters |= version_parameter(parameters, template)
     settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
     editor = Editor(backend=backend)
     before_it_is_removed(backend, before, parameters)
-    # Before the stack, which scales the table's capacity and brings the worker that uses its index.
-    if parameters["ExistingTable"] == "yes" and (changed := table.settle(parameters)):
+    if parameters["ExistingTable"] == "yes" and (changed := table.take_up(parameters)):
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
         # The tags are always the same: if they changed, CloudFormation would write the rule anew.
@@ -264,15 +263,11 @@ def _bundle(
     return bundle
 
 
-def _found_table(table: QueueTable, before: Mapping[str, str], asked: Mapping[str, str]) -> dict[str, str]:
+def _found_table(table: QueueTable, before: Mapping[str, str]) -> dict[str, str]:
     """The parameters for a table that is there, but in no stack. Raises DeployFailed."""
     if before.get("ExistingTable") == "no":
         return {}
-    if not table.exists():
-        return {"ExistingTable": "no"}
-    if not before and "KmsKeyArn" not in asked:
-        table.refuse_an_unknown_key()
-    return {"ExistingTable": "yes"}
+    return {"ExistingTable": "yes" if table.exists() else "no"}
 
 
 def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:

@@ -131,9 +131,9 @@ class KnownCalendars:
         self._calendars: Mapping[str, Calendar] = {}
 
     def named(self, name: str) -> Calendar:
-        """The calendar of this name. Raises InvalidSchedule."""
-        self._refresh(at_once=True)
-        if found := self._calendars.get(name):
+        """The calendar of this name, read anew. Raises InvalidSchedule."""
+        self._read_at = FIRST
+        if found := self.recent(name):
             return found
         near = nearest(name, sorted(self._calendars))
         hint = f"did you mean {near}?" if near else f"`duebell calendar import {name}` makes it"
@@ -141,14 +141,11 @@ class KnownCalendars:
 
     def recent(self, name: str) -> Calendar | None:
         """The calendar of this name as it was at most a minute ago; None if it does not exist."""
-        self._refresh()
-        return self._calendars.get(name)
-
-    def _refresh(self, *, at_once: bool = False) -> None:
         now = self._clock()
-        if at_once or not self._read_at <= now < self._read_at + _EVERY:
+        if not self._read_at <= now < self._read_at + _EVERY:
             self._calendars = (self._read() or Calendars()).calendars
             self._read_at = now
+        return self._calendars.get(name)
 
 
 class _Days:

@@ -19,7 +19,7 @@ from .cron import FIRST_YEAR, Cron, parse_aws, parse_classic
 from .wall_clock import count_matches, instant_of, next_match
 from .zones import zone_of
 
-_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minutes?|hours?|days?)\s*\)", re.IGNORECASE | re.ASCII)
+_RATE = re.compile(r"rate\(\s*([0-9]{1,9})\s+(minute|hour|day)(s?)\s*\)", re.IGNORECASE | re.ASCII)
 _AT = re.compile(r"at\((.*)\)", re.IGNORECASE)
 _CRON = re.compile(r"cron\((.*)\)", re.IGNORECASE)
 
@@ -256,28 +256,20 @@ def make_schedule(
 def _parse(expression: str) -> Cron | timedelta | datetime:
     """The meaning of an expression: fields, an interval, or a naive time. Raises InvalidSchedule."""
     if rate := _RATE.fullmatch(expression):
-        return _interval(int(rate[1]), rate[2].lower())
+        number, plural = int(rate[1]), rate[3]
+        interval = number * _UNITS[rate[2].lower()]
+        if number and bool(plural) == (number > 1) and interval <= _LONGEST:
+            return interval
     if at := _AT.fullmatch(expression):
         return _naive(at[1].strip())
     if cron := _CRON.fullmatch(expression):
         return parse_aws(cron[1])
     if expression.lower().startswith("rate"):
         raise _invalid(
-            f"{quoted(expression)}: write rate(5 minutes): a whole number of minutes, hours or days"
+            f"{quoted(expression)}: write rate(1 hour) or rate(5 minutes): some minutes, hours or days, "
+            "up to 230 years"
         )
     return parse_classic(expression)
-
-
-def _interval(number: int, unit: str) -> timedelta:
-    name = unit.removesuffix("s")
-    if number == 0:
-        raise _invalid(f"rate(0 {unit}) never gets on: give 1 {name} or more")
-    right = name if number == 1 else f"{name}s"
-    if unit != right:
-        raise _invalid(f"rate({number} {unit}): write rate({number} {right})")
-    if number * _UNITS[name] > _LONGEST:
-        raise _invalid(f"rate({number} {unit}) never comes before the year {LATEST.year + 1}")
-    return number * _UNITS[name]
 
 
 def _naive(text: str) -> datetime:

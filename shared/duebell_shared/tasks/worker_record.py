@@ -111,14 +111,12 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     worker    the description of the start that ended last; None before the first
     starting  the version whose first start has not ended, since its `started_at`; None if there is none
     declared  the recurring tasks that the worker's code declares
-    synced    ids of the recurring tasks that are in the queue because code declared them
     rev       the number of changes; stored beside the rest
     """
 
     worker: WorkerDescription | None = None
     starting: WorkerDescription | None = None
     declared: tuple[DeclaredTask, ...] = ()
-    synced: tuple[str, ...] = ()
     rev: int = 0
 
     def has_started(self, version: str) -> bool:

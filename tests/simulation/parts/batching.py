@@ -10,8 +10,6 @@ from tests.simulation.world import Process
 
 from .part import Part, Start
 
-__all__ = ["Batching"]
-
 _ENDS = ("done", "failed", "cancelled", "expired")
 
 #: Seconds in which batches are begun, and the actions of their tasks.
@@ -24,7 +22,6 @@ class Batching(Part):
     salt = 15
 
     def start(self) -> None:
-        """Have each batch made at some time."""
         self._closed: set[str] = set()
         self._wrong: list[str] = []
         for number in range(self._random.randint(1, 2)):
@@ -81,7 +78,6 @@ class Batching(Part):
         editor.close_batch(id)
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """Says what is wrong with the batches, their tasks and their follow-ups."""
         yield from self._wrong
         first: dict[str, datetime] = {}
         last: dict[str, datetime] = {}

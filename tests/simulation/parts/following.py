@@ -16,8 +16,6 @@ from tests.simulation.world import Process
 from .part import Known, Part, Start
 from .putting_off import PuttingOff
 
-__all__ = ["Following"]
-
 #: Actions of follow-ups, those of recurring tasks, and seconds between a task and what follows it.
 _FOLLOWING, _RECURRING = ("quick", "flaky", "bad"), ("quick", "flaky", "bad", "once", "killer", "asks")
 _AFTER = (0, 0, 45, 600)
@@ -39,7 +37,6 @@ class Following(Part):
     salt, chance = 9, 0.2
 
     def options(self, id: str) -> dict[str, Any]:
-        """The follow-ups of the task with this id: what `Editor.add` is given."""
         chance = crc32(f"follow {id}".encode())
         after = timedelta(seconds=_AFTER[chance // 64 % len(_AFTER)])
         then = Then(_FOLLOWING[chance // 4 % len(_FOLLOWING)], {"of": id}, after)
@@ -50,7 +47,6 @@ class Following(Part):
         }
 
     def start(self) -> None:
-        """Have recurring tasks added at some time, each by a process that comes again when it dies."""
         actions = [action for action in _RECURRING if action in self._played.actions]
         for number in range(self._random.randint(0, 3) if actions else 0):
             action, minutes = self._random.choice(actions), self._random.choice([1, 2, 10])
@@ -83,7 +79,6 @@ class Following(Part):
         }
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """Says what is wrong with the follow-ups. If users push, a task that has ended may run anew."""
         there: dict[str, list[Task]] = defaultdict(list)
         for task in tasks:
             if (parent := _parent(task.id)) is not None:
@@ -129,7 +124,6 @@ def _has(task: Task, cause: Cause | None) -> bool:
 
 
 def _changed(task: Task, follow_up: Task) -> Iterator[str]:
-    """Says in what this follow-up differs from what its task asks for."""
     is_then = follow_up.id.startswith(f"{task.id}/{Cause.DONE}")
     action = task.then.action if is_then and task.then else task.on_failed
     after = task.then.after if is_then and task.then else timedelta(0)

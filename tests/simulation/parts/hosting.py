@@ -15,8 +15,6 @@ from tests.simulation.world import Process, SimulatedPool
 
 from .part import LIMITS, Act, Part
 
-__all__ = ["ACTIONS", "Hosting"]
-
 #: An action that never returns and has no time-out has its place, and its lane, as long as the process lives:
 #: nobody promises when what is behind it starts.
 ACTIONS = tuple(name for name in LIMITS if name != "hangs")
@@ -42,7 +40,6 @@ class Hosting(Part):
     start_within = 60.0
 
     def start(self) -> None:
-        """Have them started."""
         self._number = self.number or self._random.choice([1, 1, 2, 3])
         self._lives = self.lives or self._random.choice([3, 40] if self._played.faults.any else [1, 3])
         for number in range(self._number):
@@ -75,7 +72,6 @@ class Hosting(Part):
         return HostedProcess(worker, drain_for=timedelta(seconds=self._random.choice(_DRAINS)))
 
     def around(self, name: str, process: Process, act: Act) -> Act:
-        """Counts the starts in processes."""
         is_hosted = process.name.startswith("process")
 
         def counted(payload: Any, task: Task) -> None:

@@ -19,8 +19,6 @@ from .part import LIMITS, Act, Part, Start
 if TYPE_CHECKING:
     from tests.simulation.history import History
 
-__all__ = ["Limits"]
-
 #: The limits that the code declares, by action.
 _PER_SECOND = {"quick": 0.2, "flaky": 0.05}
 _AT_MOST = {"slow": 3, "killer": 1}
@@ -87,7 +85,6 @@ class Limits(Part):
         self._most: dict[str, int] = {}
 
     def start(self) -> None:
-        """Have actions closed by the code, and limits be changed."""
         if not self.are_changed:
             return
         actions, chance = self._played.actions, self._random
@@ -108,7 +105,6 @@ class Limits(Part):
         self._limit("ends", _OVER, _DECLARED, *LIMITS)
 
     def declared(self, name: str) -> dict[str, Any]:
-        """The limits of this action."""
         return {
             "at_most": _AT_MOST.get(name),
             "per_second": _PER_SECOND.get(name),
@@ -116,8 +112,6 @@ class Limits(Part):
         }
 
     def around(self, name: str, process: Process, act: Act) -> Act:
-        """Notes what is under way."""
-
         def counted(payload: Any, task: Task) -> None:
             since = task.limited_since
             self._count["waited"] += since is not None
@@ -141,7 +135,6 @@ class Limits(Part):
         return counted
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """The starts beyond a limit, in closed hours, and of actions that are paused."""
         faults = self._played.faults
         if not (self.are_changed or faults.skew or faults.pause):
             yield from self._beyond()
@@ -169,7 +162,6 @@ class Limits(Part):
                 yield f"{name}: {self._most[name]} at a time"
 
     def _hours(self, chance: Random) -> tuple[datetime, datetime, str]:
-        """A window that begins soon, and how it is written."""
         begins = self._world.now.replace(second=0, microsecond=0)
         begins += timedelta(minutes=chance.choice(_CLOSES_IN))
         ends = begins + timedelta(minutes=chance.choice(_CLOSED_FOR))

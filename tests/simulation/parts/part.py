@@ -15,8 +15,6 @@ from tests.simulation.world import Process
 if TYPE_CHECKING:
     from tests.simulation.history import History
 
-__all__ = ["LIMITS", "Act", "Known", "Part", "Start"]
-
 #: The number of attempts of each action.
 LIMITS = {
     "quick": 3,

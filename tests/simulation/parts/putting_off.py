@@ -15,8 +15,6 @@ from .part import Known, Part, Start
 if TYPE_CHECKING:
     from tests.simulation.history import History
 
-__all__ = ["PuttingOff"]
-
 #: Actions that snooze before they do what they are for. The others end or hold up their process.
 _SNOOZING = frozenset({"quick", "once", "slow", "flaky", "bad", "asks", "chains"})
 
@@ -36,7 +34,6 @@ class PuttingOff(Part):
         self._snoozed: Counter[str] = Counter()
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> list[str]:
-        """Says what went wrong."""
         return self._wrong
 
     def may_snooze(self, name: str, payload: Any, task: Task) -> None:
@@ -88,7 +85,6 @@ class PuttingOff(Part):
             self._note(known, answers[-1], asked_at, process.clock())
 
     def _note(self, known: Known, task: Task, asked_at: datetime, now: datetime) -> None:
-        """Note a push that was answered."""
         self._count["pushed"] += 1
         known.due, known.asked_at, known.acknowledged_at = task.due, asked_at, self._world.now
         known.may_be_out = task.status is Status.PAUSED
@@ -103,7 +99,6 @@ class PuttingOff(Part):
 
 
 def _limit(id: str) -> timedelta | None:
-    """The `max_wait` of all pushes of a task."""
     seconds = _LIMITS[_chance(id) // 4 % len(_LIMITS)]
     return None if seconds is None else timedelta(seconds=seconds)
 

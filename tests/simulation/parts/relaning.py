@@ -10,8 +10,6 @@ from tests.simulation.world import Process
 
 from .part import Part, Start
 
-__all__ = ["Relaning"]
-
 #: Seconds in which tasks are added, and so when lanes are.
 _BUSY = 2400
 
@@ -26,7 +24,6 @@ class Relaning(Part):
     last_at: datetime | None = None
 
     def start(self) -> None:
-        """Have it come at some time, with each process that it takes."""
         self._world.after(
             self._random.uniform(0, _BUSY),
             lambda: self._live("relaner", self._relane, rest=(1, 200), lives=12),
@@ -44,7 +41,6 @@ class Relaning(Part):
         self.last_at = self._world.now
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """Says which tasks are in no place or in several, or are looked for elsewhere."""
         ids = [task.id for task in tasks]
         yield from (f"{id} is there twice" for id in sorted({id for id in ids if ids.count(id) > 1}))
         record = self._played.stored.record

@@ -15,8 +15,6 @@ from .part import Part, Start
 if TYPE_CHECKING:
     from tests.simulation.history import History
 
-__all__ = ["Resting"]
-
 #: A time zone whose day begins an hour after a history; its first day there, and the second.
 _ZONE, _DAYS = "Etc/GMT-11", (date(2026, 11, 21), date(2026, 11, 22))
 
@@ -33,7 +31,6 @@ class Resting(Part):
         self._off = self._random.choice(_DAYS)
 
     def start(self) -> None:
-        """Have recurring tasks added at some time, each by a process that comes again when it dies."""
         for number in range(self._random.randint(1, 2)):
             given = {
                 "action": self._random.choice(_ACTIONS),
@@ -55,7 +52,6 @@ class Resting(Part):
         insist(process, partial(editor.add, **given, if_exists="keep"))
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """The starts for a skipped day, and the tasks that did not go on after it."""
         for task in tasks:
             if not task.id.startswith("resting-"):
                 continue

@@ -12,8 +12,6 @@ from .part import Act, Part, Start
 if TYPE_CHECKING:
     from tests.simulation.history import History
 
-__all__ = ["TimingOut"]
-
 #: Seconds of the time-outs that these actions may have.
 _TIMEOUTS = {"hangs": (30, 200, 400), "slow": (15, 60, 150), "flaky": (1, 60), "chains": (30,)}
 
@@ -35,13 +33,11 @@ class TimingOut(Part):
         self._in_time: set[tuple[str, datetime, int]] = set()
 
     def declared(self, name: str) -> dict[str, Any]:
-        """The options of this action."""
         if name not in self._timeouts:
             return {}
         return {"timeout": self._timeouts[name], "stoppable": name in _STOPPABLE}
 
     def around(self, name: str, process: Process, act: Act) -> Act:
-        """The function of this action in this process, whose time is noted when it returns."""
         if name not in self._timeouts:
             return act
 
@@ -63,7 +59,6 @@ class TimingOut(Part):
                 raise Retry(after=30)
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """The tasks that are done by an attempt that returned after its time-out, and by no other."""
         wrong = self._late - self._in_time
         for task in tasks:
             if task.status is Status.DONE and (task.id, task.due, task.attempt) in wrong:

@@ -14,8 +14,6 @@ from tests.simulation.world import Process
 
 from .part import Act, Known, Part, Start
 
-__all__ = ["Transacting"]
-
 #: Seconds in which transactions are begun, and how often a service that died goes on with what it does.
 _BUSY, _LIVES = 1200, 5
 
@@ -31,7 +29,6 @@ class Transacting(Part):
     salt, chance = 5, 0.2
 
     def start(self) -> None:
-        """Have each service come at some time."""
         self.known: dict[str, Known] = {}
         self._refused: set[str] = set()
         self._wrong: list[str] = []
@@ -45,8 +42,6 @@ class Transacting(Part):
             self._world.after(self._random.uniform(0, _BUSY), live)
 
     def around(self, name: str, process: Process, act: Act) -> Act:
-        """When a task is started, its transaction must have been committed before."""
-
         def watched(payload: object, task: Task) -> None:
             if task.id in self._asked_at and task.id not in self._played.others:
                 self._wrong.append(f"{task.id} was run, and its transaction is not committed")
@@ -55,7 +50,6 @@ class Transacting(Part):
         return watched
 
     def problems(self, tasks: Sequence[Task], starts: Sequence[Start]) -> Iterator[str]:
-        """Says which committed transactions have no task, and which others have one."""
         there = {task.id: task for task in tasks if task.id in self._asked_at}
         items = self._played.others & self._asked_at.keys()
         waiting = {id for id, task in there.items() if task.status is not Status.RESERVED}
@@ -66,7 +60,6 @@ class Transacting(Part):
         yield from (f"{id} was refused, and is committed" for id in sorted(items & self._refused))
 
     def _insist(self, id: str, kind: str, due: datetime, process: Process) -> None:
-        """Make the transaction again until it is answered, as a careful user would."""
         asked_at = self._asked_at.setdefault(id, self._world.now)
         editor = self._editor(process)
         for pause in (0.0, 1.0, 5.0, *[30.0] * 100):
@@ -96,7 +89,6 @@ class Transacting(Part):
             return
 
     def _transact(self, editor: Editor, process: Process, id: str, kind: str, due: datetime) -> bool:
-        """Make the transaction once; tell whether it is committed."""
         if kind in {"block", "refused"}:
             put: dict[str, Any] = {"TableName": _TABLE, "Item": {"id": {"S": id}}}
             if kind == "refused":

@@ -8,8 +8,6 @@ from tests.simulation.aws import Aws
 
 from .refused import Refused, invalid
 
-__all__ = ["EventBridge", "Lambda"]
-
 
 class EventBridge:
     """One rule, with one target. PutRule replaces what it is not given, as AWS's does."""
@@ -25,7 +23,6 @@ class EventBridge:
         }
 
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What EventBridge answers to it. Raises Refused."""
         if operation not in self._operations:
             raise Refused("UnknownOperationException", operation)
         if request.get("Name", request.get("Rule")) != self._rule:
@@ -52,7 +49,6 @@ class Lambda:
         self._aws = aws
 
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What Lambda answers to it. Raises Refused."""
         if operation != "Invoke" or request.get("InvocationType") != "Event":
             raise Refused("UnknownOperationException", operation)
         self._aws.invoke(json.loads(request["Payload"]))

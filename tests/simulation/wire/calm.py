@@ -9,18 +9,14 @@ from tests.simulation.world import Process, World
 from .clients import backend_over
 from .network import Network
 
-__all__ = ["calm_network", "store_on_the_wire"]
-
 
 def calm_network(*, page: int = 3) -> tuple[Network, Process]:
-    """A network, and a process on it that takes no time."""
     world = World(1)
     network = Network(Aws(world, Faults(), lambda *_: None), Settings(), page=page)
     return network, _Timeless(world, "test")
 
 
 def store_on_the_wire() -> Store:
-    """The table code over botocore, and DynamoDB in memory below it."""
     network, process = calm_network()
     return backend_over(network, process, Settings()).store
 

@@ -10,13 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .expressions import Item, condition, key_range, update
+from .expressions import Item, condition, update
 from .lane_sizes import FULL, LaneSizes
 from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
 from .statements import DELETE, INSERT, Statement, parse
-
-__all__ = ["DynamoDb"]
 
 _MISSING = "Cannot do operations on a non-existent table"
 _HAS_FAILED = "The conditional request failed"
@@ -60,7 +58,6 @@ class DynamoDb:
         }
 
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
-        """What DynamoDB answers to it. Raises Refused."""
         if operation not in self._operations:
             raise Refused("UnknownOperationException", operation)
         check_request(operation, request)
@@ -108,15 +105,20 @@ class DynamoDb:
 
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
         names, values = check_references(request, "KeyConditionExpression")
-        wanted = key_range(request["KeyConditionExpression"])
-        lane, sort, low, high = wanted.bounds(names, values)
-        if "IndexName" not in request:
-            if not (wanted.is_beginning and sort == "id" and low):
-                raise invalid("Query without an index reads a lane through, and duebell may not do so")
-            return self._named(lane, low, request)
-        attribute = INDEXES[request["IndexName"]]
-        if names[wanted.partition[0]] != "lane" or sort not in {None, attribute}:
-            raise invalid("Query condition missed key schema element")
+        texts = {name: value["S"] for name, value in values.items()}
+        lane, attribute = texts[":lane"], INDEXES.get(request.get("IndexName", ""), "")
+        is_of_index = names.get("#sort") == attribute
+        match request["KeyConditionExpression"]:
+            case "#lane = :lane AND begins_with (#id, :prefix)" if not attribute:
+                return self._named(lane, texts[":prefix"], request)
+            case "#lane = :lane AND #sort BETWEEN :low AND :high" if is_of_index:
+                low, high = texts[":low"], texts[":high"]
+            case other:
+                raise invalid(f"Query {other!r} is not understood")
+        if low > high:
+            raise invalid(
+                "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
+            )
         order = self._orders[attribute, lane]
         first = bisect_left(order, (low, ""))
         end = bisect_right(order, (high, "\U0010ffff"), lo=first)
@@ -211,7 +213,6 @@ class DynamoDb:
         return condition(write.get("ConditionExpression"), names, values)(there)
 
     def _place_of_write(self, verb: str, write: Mapping[str, Any]) -> tuple[str, str]:
-        """The key of a write of a transaction; in a table of users, with the table's name."""
         of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
         if write["TableName"] != self._table:
             return write["TableName"], of["id"]["S"]
@@ -258,7 +259,6 @@ class DynamoDb:
         return {"Item": changed} if statement.returns else {}
 
     def _store(self, item: Item) -> None:
-        """The item as it is from now on, in the table and in its indexes. Raises Refused."""
         key = lane, id = _key(_keys_of(item))
         for attribute in INDEXES.values():
             if attribute in item and not item[attribute].get("S"):
@@ -273,7 +273,6 @@ class DynamoDb:
         self.items[key] = item
 
     def _take_out(self, item: Item) -> None:
-        """The item is not there any more."""
         key = lane, id = _key(_keys_of(item))
         for attribute in INDEXES.values():
             if attribute in item:
@@ -294,7 +293,6 @@ def _keys_of(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_index(item: Mapping[str, Any], attribute: str) -> dict[str, Any]:
-    """What an index holds of an item: KEYS_ONLY."""
     return {name: item[name] for name in ("lane", "id", attribute)}
 
 

@@ -30,8 +30,6 @@ from .bell import EventBridge, Lambda
 from .dynamodb import DynamoDb
 from .refused import Refused
 
-__all__ = ["Answer", "Network", "Try", "refusal"]
-
 #: Items that a Query evaluates before it answers with a page: few, so that what goes on between pages shows.
 _PAGE = 3
 
@@ -87,12 +85,10 @@ class Answer(NamedTuple):
     body: bytes = b""
 
     def encoded(self) -> bytes:
-        """The body as it is sent."""
         return self.body if self.content is None else json.dumps(self.content, default=_in_base64).encode()
 
 
 def _in_base64(binary: bytes) -> str:
-    """Binary values as JSON has them."""
     return base64.b64encode(binary).decode()
 
 
@@ -119,18 +115,15 @@ class Network:
 
     @property
     def tasks(self) -> dict[tuple[str, str], Task]:
-        """All tasks as they are stored."""
         records = {ARMING, CALENDARS, WORKER, LIMITS, SEMAPHORE}
         return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in records}
 
     @property
     def record(self) -> ArmingRecord | None:
-        """The arming record as it is stored."""
         item = self.dynamodb.items.get((ARMING, ARMING))
         return unpack(ArmingRecord, item["record"]["B"]) if item else None
 
     def exchange(self, process: Process, sent: Try) -> Answer:
-        """Send it, and wait for what comes back. Raises what botocore raises of the network."""
         process.wake()
         random = self._random
         fault = self._draw(process, sent.service)
@@ -153,7 +146,6 @@ class Network:
         return answer
 
     def _take(self, sent: Try) -> Answer:
-        """What the service makes of it, and answers."""
         try:
             content = self._services[sent.service](sent.operation, sent.request)
         except Refused as refused:
@@ -219,9 +211,9 @@ class Network:
             return "outage"
         fault = self._spells.pop((process, service), "")
         if not fault or self._random.random() > _GOES_ON:
-            fault = self._aws.draw(process)
+            fault = self._aws.draw()
         if not fault and service == "events":
-            more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
+            more = (self._aws.draw() for _ in range(_DRAWS_OF_EVENTS))
             fault = next((each for each in more if each in {"time_out", "fail"}), "")
         if fault in {"refuse", "time_out", "fail"}:
             self._spells[process, service] = fault
@@ -233,7 +225,6 @@ def refusal(refused: Refused) -> Answer:
 
 
 def _subject(sent: Try) -> object:
-    """What a request is about, for the trace."""
     request = sent.request
     about = request.get("Key") or request.get("Item") or request
     match sent.operation:

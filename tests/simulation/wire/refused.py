@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Refused", "canceled", "invalid"]
-
 
 class Refused(Exception):
     """A request that is answered with an error: this status, code and message."""

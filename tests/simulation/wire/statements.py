@@ -11,8 +11,6 @@ from typing import NamedTuple
 from .expressions import Item, Value, plus
 from .refused import invalid
 
-__all__ = ["DELETE", "INSERT", "Statement", "parse"]
-
 INSERT, DELETE = "INSERT", "DELETE"
 
 #: Where a parameter is to stand.
@@ -42,18 +40,15 @@ class Statement(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key of the item. Raises Refused."""
         given = self.sets if self.verb == INSERT else self.where
         if not given.keys() >= {"lane", "id"}:
             raise invalid("the statement does not have the whole key")
         return given["lane"]["S"], given["id"]["S"]
 
     def applies_to(self, item: Item) -> bool:
-        """Whether the conditions hold, the key among them."""
         return all(item.get(name) == value for name, value in self.where.items())
 
     def update(self, item: Item) -> Item:
-        """The item as it is then. Raises Refused."""
         changed = {**item, **self.sets}
         for name, value in self.adds.items():
             changed[name] = plus(item.get(name), value)
@@ -63,7 +58,6 @@ class Statement(NamedTuple):
 
 
 def parse(text: str, parameters: Sequence[Value]) -> Statement:
-    """The statement that this is. Raises Refused."""
     form = _form(text)
     if form.marks != len(parameters):
         raise invalid("Number of parameters in request and statement do not match")
@@ -78,7 +72,6 @@ def parse(text: str, parameters: Sequence[Value]) -> Statement:
 
 @lru_cache(1000)
 def _form(text: str) -> Statement:
-    """The statement without its parameters."""
     found = _INSERT_FORM.fullmatch(text) or _DELETE_FORM.fullmatch(text) or _UPDATE_FORM.fullmatch(text)
     if not found:
         raise invalid(f"the statement {text!r} is not understood")

@@ -88,7 +88,7 @@ def get_worker(editor: VisitorsEditor) -> Json:
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
-    """The status, with problems that take more reads: lanes that no run reads, other time zones."""
+    """The status, with problems that take more reads: other time zones, actions that the worker lacks."""
     return Json(status_fields(editor.doctor().status))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from duebell import AwsUnavailable, Status, TaskNotFound
-from duebell_editor.library.adder import Adder
+from duebell_shared.queue.task_queue import RuleSetter
 from tests.intake.conftest import Inbox, record
 from tests.intake.test_batches import failing
 from tests.support import NOON, Calls
@@ -157,7 +157,7 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(inbox: Inbox) -
 
 def test_a_burst_that_aws_does_not_answer_comes_again_whole(events: Events, inbox: Inbox) -> None:
     burst = [events.event(f"m-{n}") for n in range(3)]
-    with failing(Adder, "add", AwsUnavailable("DynamoDB does not answer")):
+    with failing(RuleSetter, "add", AwsUnavailable("DynamoDB does not answer")):
         assert inbox.again(*burst) == ["m-0", "m-1", "m-2"]
     with pytest.raises(TaskNotFound):
         inbox.editor.get("one")

@@ -68,7 +68,7 @@ def test_page_by_page_each_task_comes_exactly_once(
     group: tuple[str, int],
 ) -> None:
     # Given tasks of all statuses, many of them due at the same moment
-    prefix, at_first = group
+    prefix, of_a_lane = group
     scheduler = Scheduler.start(store=store())
     statuses = list(Status)
     for number, due in enumerate(dues):
@@ -76,8 +76,7 @@ def test_page_by_page_each_task_comes_exactly_once(
         scheduler.become(task, statuses[number % len(statuses)])
     # When they are read page by page
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("duebell_editor.listing.listing._AT_FIRST", at_first)
-        patch.setattr("duebell_editor.listing.listing._OF_ONE_LANE", 1)
+        patch.setattr("duebell_editor.listing.listing._OF_A_LANE", of_a_lane)
         in_pages = pages(scheduler.editor.list, status=status, limit=limit, prefix=prefix)
         back = all_ids(scheduler.editor.list, status=status, limit=limit, prefix=prefix, latest_first=True)
     # Then each that is asked for comes once, in order of time, on full pages but for the last

@@ -7,7 +7,7 @@ from unittest import mock
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status
+from duebell import AwsRefused, AwsUnavailable, Editor, Status
 from tests.editor.memory import Scheduler
 
 DUE = "2026-12-31T00:00:00Z"
@@ -160,20 +160,6 @@ def test_a_bulk_change_is_counted_first_and_then_made(client: TestClient, editor
     # And it can be undone by name
     assert bulk(client, do="resume", ids=made["changed"])["found"] == 10
     assert listed(client) == ids
-
-
-def test_stored_tasks_are_no_failures_if_the_rule_can_be_set_after_all(
-    client: TestClient, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = fill(scheduler.editor, 3)
-    bulk(client, do="pause", ids=ids)
-    rule = scheduler.editor._rule
-    arm = rule.arm
-    monkeypatch.setattr(rule, "arm", mock.Mock(side_effect=NotArmed("not now")))
-    done = bulk(client, do="resume", ids=ids)
-    assert (sorted(done["changed"]), done["failures"]) == (ids, [])
-    monkeypatch.setattr(rule, "arm", arm)
-    assert scheduler.editor.status().healthy
 
 
 def test_when_aws_is_away_the_rest_of_many_is_not_tried(

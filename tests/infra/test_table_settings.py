@@ -1,6 +1,5 @@
 """A table that no stack manages gets the settings, the index and the throughput that the template gives."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -30,19 +29,16 @@ def key(session: boto3.Session) -> str:
     return arn
 
 
-def settle(session: boto3.Session, name: str = "duebell", **parameters: str) -> list[str]:
-    return QueueTable(session, name).settle(parameters)
+def take_up(session: boto3.Session, name: str = "duebell", **parameters: str) -> list[str]:
+    return QueueTable(session, name).take_up(parameters)
 
 
 def test_a_table_gets_what_the_template_gives_one(
     session: boto3.Session, dynamodb: "DynamoDBClient", template: Any
 ) -> None:
-    changed = settle(session)
-
-    assert changed == [
+    assert take_up(session) == [
         "point-in-time recovery on",
         "expiry by expires_at on",
-        "the tag duebell",
         "deletion protection on",
     ]
     declared = properties(template, "Table")
@@ -53,28 +49,9 @@ def test_a_table_gets_what_the_template_gives_one(
     assert declared["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
     expiry = dynamodb.describe_time_to_live(TableName="duebell")["TimeToLiveDescription"]
     assert expiry["AttributeName"] == declared["TimeToLiveSpecification"]["AttributeName"]
-    tags = dynamodb.list_tags_of_resource(ResourceArn=table["TableArn"])["Tags"]
-    assert tags == [{"Key": "duebell", "Value": "duebell"}]
-
-
-def test_settling_twice_changes_nothing(session: boto3.Session) -> None:
-    settle(session)
-    assert settle(session) == []
-
-
-Asked = list[dict[str, Any]]
-
-
-@pytest.fixture
-def encryptions(session: boto3.Session) -> Asked:
-    """The encryption that is asked for from now on; moto takes one at a table's creation only."""
-    asked: Asked = []
-
-    def note(params: dict[str, Any], **_: Any) -> None:
-        asked.extend([params["SSESpecification"]] if "SSESpecification" in params else [])
-
-    session.events.register("provide-client-params.dynamodb.UpdateTable", note)
-    return asked
+    # And nothing when it is taken up again, but what is asked for
+    assert take_up(session) == []
+    assert take_up(session, DeletionProtection="no") == ["deletion protection off"]
 
 
 def encrypted(session: boto3.Session, key: str | None) -> str:
@@ -90,39 +67,18 @@ def encrypted(session: boto3.Session, key: str | None) -> str:
     return "encrypted"
 
 
-def test_a_table_is_encrypted_with_the_key_that_was_given(
-    session: boto3.Session, encryptions: Asked, key: str
-) -> None:
-    settle(session, DeletionProtection="no", KmsKeyArn=key)
-    assert encryptions == [{"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key}]
+def test_a_table_that_is_encrypted_or_paid_for_otherwise_is_refused(session: boto3.Session, key: str) -> None:
+    name = encrypted(session, key)
+    with pytest.raises(DeployFailed, match=f"give --parameter KmsKeyArn={key}, or change it with `aws"):
+        take_up(session, name)
+    with pytest.raises(DeployFailed, match="the key that DynamoDB owns: give --parameter KmsKeyArn=,"):
+        take_up(session, KmsKeyArn=key)
+    with pytest.raises(DeployFailed, match="is on-demand: give --capacity on-demand"):
+        take_up(session, name, KmsKeyArn=key, Capacity="provisioned")
+    assert take_up(session, name, KmsKeyArn=key) == ["point-in-time recovery on", "expiry by expires_at on"]
 
 
-@pytest.mark.parametrize("is_ours", [True, False])
-def test_without_a_key_it_is_encrypted_with_the_one_that_costs_nothing(
-    session: boto3.Session, encryptions: Asked, key: str, *, is_ours: bool
-) -> None:
-    name = encrypted(session, key if is_ours else None)
-    changed = settle(session, name)
-    assert encryptions == [{"Enabled": False}]
-    assert "encryption with the key that DynamoDB owns" in changed
-
-
-def test_whose_table_is_encrypted_by_a_key_is_asked_which_to_use(session: boto3.Session, key: str) -> None:
-    QueueTable(session, "duebell").refuse_an_unknown_key()
-    with pytest.raises(DeployFailed, match=f"--parameter KmsKeyArn={key}, or give KmsKeyArn= for the key"):
-        QueueTable(session, encrypted(session, key)).refuse_an_unknown_key()
-
-
-SCALED = {"Capacity": "provisioned", "MinReadUnits": "7", "MinWriteUnits": "9"}
-
-#: The settings that every table is given besides.
-ALWAYS = ["deletion protection on", "point-in-time recovery on", "expiry by expires_at on", "the tag duebell"]
-
-
-@pytest.fixture
-def older(session: boto3.Session) -> str:
-    """The name of a table as earlier versions made it, without `past-index`."""
-
+def test_a_table_without_an_index_is_no_queue(session: boto3.Session) -> None:
     def without_the_past(params: dict[str, Any], **_: Any) -> None:
         params.pop("GlobalSecondaryIndexes", None)
         params["AttributeDefinitions"] = [
@@ -131,37 +87,8 @@ def older(session: boto3.Session) -> str:
 
     session.events.register("provide-client-params.dynamodb.CreateTable", without_the_past)
     create_table(session, "older")
-    return "older"
-
-
-def changed(session: boto3.Session, name: str, wanted: Mapping[str, str]) -> list[str]:
-    """Settle the table, and return the changes of capacity and indexes."""
-    return [change for change in QueueTable(session, name).settle(wanted) if change not in ALWAYS]
-
-
-def described(dynamodb: "DynamoDBClient", name: str) -> Any:
-    return dynamodb.describe_table(TableName=name)["Table"]
-
-
-def test_a_table_of_an_earlier_version_gets_the_index_of_the_template(
-    session: boto3.Session, dynamodb: "DynamoDBClient", older: str, template: Any
-) -> None:
-    assert changed(session, older, {}) == ["the index past-index"]
-
-    [index] = described(dynamodb, older)["GlobalSecondaryIndexes"]
-    [declared] = properties(template, "Table")["GlobalSecondaryIndexes"]
-    for name in ("IndexName", "KeySchema", "Projection"):
-        assert index[name] == declared[name]
-    assert changed(session, older, {}) == []
-
-
-def test_units_that_were_scaled_stay(session: boto3.Session, dynamodb: "DynamoDBClient") -> None:
-    assert changed(session, "duebell", SCALED) == ["provisioned capacity"]
-    units: Any = {"ReadCapacityUnits": 70, "WriteCapacityUnits": 90}
-    dynamodb.update_table(TableName="duebell", ProvisionedThroughput=units)
-
-    assert changed(session, "duebell", SCALED) == []
-    assert described(dynamodb, "duebell")["ProvisionedThroughput"]["ReadCapacityUnits"] == 70
+    with pytest.raises(DeployFailed, match="lacks an index"):
+        QueueTable(session, "older").exists()
 
 
 @pytest.mark.parametrize("looks", [3, 10**6])

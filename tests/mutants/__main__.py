@@ -3,26 +3,18 @@
 python -m tests.mutants                all of the catalogue
 python -m tests.mutants watchdog       those with this in their name, or in their file's
 python -m tests.mutants --sample 200   so many at random, of the whole product (see sampling.py)
-python -m tests.mutants --histories    simulated histories until one breaks a promise, with no mutant
 """
 
 import argparse
-import logging
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-
-from tests.simulation.history import History
-from tests.simulation.weather import CALM, ROUGH
 
 from .catalogue import MUTANTS, Mutant
 from .lab import Lab
 from .random_mutants import sample
 from .sampling import check_sample
 from .source import place_of
-
-#: How many histories a mutant must pass to survive them.
-_HISTORIES = 400
 
 
 def main() -> int:
@@ -34,10 +26,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
     parser.add_argument("--sample", type=int, metavar="N", help="N mutants at random, of the whole product")
     parser.add_argument("--seed", type=int, default=1, help="which ones: another seed, other mutants")
-    parser.add_argument("--histories", action="store_true", help="play histories of the code as it is")
     options = parser.parse_args()
-    if options.histories:
-        return _play()
     if options.sample:
         return check_sample(sample(options.sample, options.seed, options.name), options.jobs)
     mutants = [
@@ -72,17 +61,6 @@ def _survivors(mutants: list[Mutant]) -> list[Mutant]:
             if said is None:
                 survivors.append(mutant)
     return survivors
-
-
-def _play() -> int:
-    """Half of the histories are rough, half calm."""
-    logging.disable(logging.CRITICAL)
-    for seed in range(_HISTORIES):
-        history = History(seed, ROUGH if seed % 2 == 0 else CALM).run()
-        if problems := history.problems():
-            print(f"seed {seed}: {problems[0]}")
-            return 1
-    return 0
 
 
 if __name__ == "__main__":

@@ -14,8 +14,6 @@ from .world import DONE, NEVER_AT, Case, Edit, Ingredients, Proc, State
 #: Moments from the write of a reserved task until runs drop it.
 GRACE = 2
 
-_Tasks = tuple[tuple[int, int], ...]
-
 #: The stages of a reservation: its call has not returned, its transaction may come, none will come.
 _WRITTEN, _OPEN, _OVER = "written", "open", "over"
 

@@ -88,7 +88,7 @@ def test_a_queue_that_is_written_in_batches_is_measured_too(backend: Backend, ca
 
 def test_the_table_answers_how_much_its_lanes_hold() -> None:
     network, process = calm_network()
-    store = backend_over(network, process, Settings(), in_full=True).store
+    store = backend_over(network, process, Settings()).store
     network.dynamodb.sizes.of["1"] = 3 * GIGABYTE
     [one], [two] = tasks(0, 1, name="a"), tasks(1, 1, name="b")
     store.insert(one)

@@ -45,8 +45,6 @@ class Aws:
         self.bell = BellKind.RULE
         self.expressions = {BellKind.RULE: SENTINEL, BellKind.SCHEDULE: FAR_SENTINEL}
         self.removed: set[BellKind] = set()
-        self.put_rules: list[tuple[datetime, str]] = []
-        self.rings = self.lost_rings = 0
         self.crashes = self.late_settings = 0
         self.trace: list[str] = []
         self.called_at: list[datetime] = []  # when the worker was invoked directly
@@ -100,7 +98,7 @@ class Aws:
         """
         random = self.world.random
         process.wake()
-        fault = self.draw(process)
+        fault = self.draw()
         self.trace.append(f"{self.world.now:%H:%M:%S.%f} {process.name}: {what} {fault}")
         if self.outage.hits(service, self.world.now) or self.lane_outage.hits(lane, self.world.now):
             process.sleep(random.choice([0.01, time_out]))
@@ -144,7 +142,6 @@ class Aws:
     def put_rule(self, expression: str, kind: BellKind = BellKind.RULE) -> None:
         """The bell set anew; it takes effect some time later, and a minute over by then never rings."""
         self.expressions[kind] = expression
-        self.put_rules.append((self.world.now, expression))
         lag = self.world.random.uniform(0, 30)
         if self._happens(self.faults.lose):
             lag += self.world.random.uniform(0, 150)
@@ -174,9 +171,7 @@ class Aws:
         later = self._settings[kind][setting + 1 :]
         if kind in self.removed or any(in_effect <= self.world.now for in_effect in later):
             return
-        self.rings += 1
         if self._happens(self.faults.lose) or self.outage.hits("events", self.world.now):
-            self.lost_rings += 1
             self.trace.append(f"{self.world.now:%H:%M:%S.%f} the ring is lost")
         else:
             self._deliver(None)
@@ -205,14 +200,14 @@ class Aws:
         self._requests += 1
         return f"request-{self._requests}"
 
-    def draw(self, process: Process) -> str:
-        """What goes wrong with a call of this process; nothing, most of the time."""
+    def draw(self) -> str:
+        """What goes wrong with a call; nothing, most of the time."""
         if self.world.now >= self.quiet_from:
             return ""
         chance = self.world.random.random()
         for fault in ("crash", "time_out", "refuse", "fail", "slow", "pause"):
             chance -= getattr(self.faults, fault)
-            if chance < 0 and not (process.is_charmed and fault in {"crash", "pause"}):
+            if chance < 0:
                 self.crashes += fault == "crash"
                 return fault
         return ""

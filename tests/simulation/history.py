@@ -70,14 +70,12 @@ END = timedelta(hours=8)
 class Over(StrEnum):
     """What a history plays over.
 
-    TWIN          the store's twin in memory
-    WIRE          the table code over botocore, and AWS below it
-    WIRE_IN_FULL  the same, with botocore's serialising and parsing of what is answered as it should be
+    TWIN  the store's twin in memory
+    WIRE  the table code over botocore, and AWS below it
     """
 
     TWIN = "twin"
     WIRE = "wire"
-    WIRE_IN_FULL = "wire-in-full"
 
 
 class History:
@@ -121,7 +119,6 @@ class History:
         if has_many_lanes:
             self.aws.draw_lane_outage(self.settings.lanes)
         self.network = Network(self.aws, self.settings) if over is not Over.TWIN else None
-        self.over = over
         self.happened = self.network.happened if self.network else Counter[str]()
         self.known: dict[str, Known] = {}
         self.starts: list[Start] = []
@@ -357,7 +354,7 @@ class History:
 
     def backend(self, process: Process) -> Backend:
         if self.network:
-            return backend_over(self.network, process, self.settings, in_full=self.over is Over.WIRE_IN_FULL)
+            return backend_over(self.network, process, self.settings)
         return backend_of(process, self.aws, self.settings)
 
     def skew(self, random: Random) -> float:

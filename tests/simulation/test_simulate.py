@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
 from duebell_shared.parallel import Parallel
 
+from .processes import context_of
 from .world import Process, SimulatedPool, World
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -92,14 +92,7 @@ class Played:
     def _ring(self) -> None:
         self._rings += 1
         process = Process(self.world, f"run {self._rings}")
-        ends_at = self.world.now + timedelta(minutes=5)
-
-        def milliseconds_left() -> int:
-            return max(int((ends_at - self.world.now).total_seconds() * 1000), 0)
-
-        context: Any = SimpleNamespace(
-            get_remaining_time_in_millis=milliseconds_left, aws_request_id=f"request {self._rings}"
-        )
+        context = context_of(process, f"request {self._rings}", limit=300)
 
         def run() -> None:
             answer = self._worker(process).handler({}, context)

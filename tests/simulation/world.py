@@ -82,13 +82,12 @@ class World:
 class Process:
     """A process on some machine: with a clock of its own, and a death that takes all of it along."""
 
-    def __init__(self, world: World, name: str, *, skew: float = 0.0, is_charmed: bool = False) -> None:
-        """`skew`: how many seconds its clock is ahead of the world's; charmed: no fault kills or stops it."""
+    def __init__(self, world: World, name: str, *, skew: float = 0.0) -> None:
+        """`skew`: how many seconds its clock is ahead of the world's."""
         self.world = world
         self.name = name
         self.is_alive = True
         self.has_ended = False  # in order: Lambda has frozen it
-        self.is_charmed = is_charmed
         self._skew = timedelta(seconds=skew)
         self._paused_until = world.now
         self._on_death: Callable[[], None] = lambda: None

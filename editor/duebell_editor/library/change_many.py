@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from duebell_editor.listing.filters import QUEUED, Filter, check_choice
 from duebell_editor.listing.listing import list_tasks
-from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotArmed, NotDeployed
+from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError, InvalidQuery, NotDeployed
 from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.status import Status, Verb
@@ -59,12 +59,6 @@ def select_found(queue: Queue, which: Filter) -> Selection:
         which = which.following(page.cursor)
 
 
-def select_named(queue: Queue, verb: Verb, ids: Sequence[str]) -> Selection:
-    """The named tasks that exist and that the verb applies to."""
-    found = queue.get_many(ids)
-    return Selection(ids=tuple(id for id in ids if id in found and found[id].status in verb.rule.statuses))
-
-
 def statuses_for(verb: Verb) -> frozenset[Status]:
     """The statuses that the verb is for unless others are asked for: those in the queue, or else all."""
     return verb.rule.statuses & QUEUED or verb.rule.statuses
@@ -83,52 +77,26 @@ def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
 
 
 def change_all(
-    verb: Verb,
-    ids: Sequence[str],
-    *,
-    change: Callable[[str], Task],
-    arm: Callable[[], object],
-    get: Callable[[str], Task],
+    verb: Verb, ids: Sequence[str], *, change: Callable[[str], Task], arm: Callable[[], object]
 ) -> ChangeReport:
-    """Do what `Editor.change_many` does; `change`, `arm` and `get` are methods of the editor."""
-    unanswered: list[AwsUnavailable] = []  # the errors since AWS answered last
+    """Do what `Editor.change_many` does; `change` and `arm` are methods of the editor."""
+    unanswered: list[AwsUnavailable] = []
 
     def attempt(id: str) -> Task | ChangeFailure:
-        if len(errors := tuple(unanswered)) >= _THREADS:
-            return ChangeFailure(id=id, error=errors[-1])
+        if unanswered:
+            return ChangeFailure(id=id, error=unanswered[0])
         try:
-            task = change(id)
-        except AwsUnavailable as error:
-            unanswered.append(error)
-            return ChangeFailure(id=id, error=error)
+            return change(id)
         except DuebellError as error:
+            unanswered.extend([error] if isinstance(error, AwsUnavailable) else [])
             return ChangeFailure(id=id, error=error)
-        unanswered.clear()
-        return task
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
         results = list(pool.map(in_this_context(attempt), ids))
-    if any(_is_unarmed(result) for result in results):
-        results = _arm_again(results, arm, get)
-    elif verb.rule.queues and not results:
+    if verb.rule.queues and not results:
         arm()  # an earlier call may have changed all of them, and failed to arm
     changed = tuple(result for result in results if isinstance(result, Task))
     failures = tuple(result for result in results if isinstance(result, ChangeFailure))
     if failures and not changed and all(isinstance(one.error, AwsError | NotDeployed) for one in failures):
         raise failures[0].error
     return ChangeReport(changed=changed, failures=failures)
-
-
-def _is_unarmed(result: Task | ChangeFailure) -> bool:
-    return isinstance(result, ChangeFailure) and isinstance(result.error, NotArmed)
-
-
-def _arm_again(
-    results: list[Task | ChangeFailure], arm: Callable[[], object], get: Callable[[str], Task]
-) -> list[Task | ChangeFailure]:
-    """Arm once more. If that succeeds, the tasks that were stored but not armed for count as changed."""
-    try:
-        arm()
-        return [get(result.id) if _is_unarmed(result) else result for result in results]
-    except DuebellError:
-        return results

@@ -40,7 +40,6 @@ from duebell_shared.aws.intake_queue import DeadLetters
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddReport,
-    InvalidQuery,
     InvalidTask,
     TaskChanged,
     TaskConflict,
@@ -75,7 +74,6 @@ from .change_many import (
     check_verb,
     filter_for,
     select_found,
-    select_named,
 )
 from .export import ImportReport, export_tasks
 from .known_worker import KnownWorker
@@ -203,22 +201,14 @@ class Editor:
         self,
         verb: Verb | str,
         *,
-        ids: Iterable[str] | None = None,
         limit: int = MAX_MANY,
         **filters: Unpack[FilterFields],
     ) -> Selection:
-        """The tasks that `change_many` can apply this verb to; the filter is that of `list`.
-
-        ids    these tasks; cannot be combined with a filter
-        limit  at most this many
+        """The tasks that `change_many` can apply this verb to, at most `limit`; the filter is that of `list`.
 
         Raises InvalidQuery.
         """
         verb = check_verb(verb)
-        if ids is not None:
-            if filters:
-                raise InvalidQuery("ids", f"cannot be combined with a filter: leave {min(filters)} out")
-            return select_named(self.queue, verb, check_ids(ids))
         most = min(check_limit(limit, most=None), MAX_LIMIT)
         which = make_filter(limit=most, **filters)
         found = filter_for(verb, which, has_status=filters.get("status") is not None)
@@ -368,45 +358,18 @@ class Editor:
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
-        action         name of an action of the worker, 1 to 256 printable characters; a warning,
-                       UnknownAction, if the worker has no such action, and InvalidTask if the settings say so
-        due            an aware datetime, or a timedelta from now; a time in the past means at once (the first
-                       minute that a rule can safely ring in)
-        schedule       instead of due: `rate(2 hours)`, `cron(0 9 ? * MON-FRI *)` as AWS writes it, the usual
-                       five cron fields, or `at(2026-12-31T09:00:00)`; 1 KB at most
-        timezone       the schedule's, an IANA name; UTC if not given
-        calendar       the name of a calendar of holidays that the schedule follows: see `import_calendar`
-        holidays       an occurrence on a holiday is skipped (the default), or runs on the next or the
-                       previous working day: see Holidays
-        start, end     the schedule's first and last possible moment, aware; a rate counts from its start
-        missed         the policy for occurrences that passed while nothing could run: make up for them once
-                       (the default), for all, or skip them: see Missed
-        max_runs       the number of occurrences after which the schedule ends
-        spread         delay the task by up to this long, at most a day, so that tasks of one time do not all
-                       run at once. The delay of an id is the same each time
-        expires_after  a task that runs once expires if an attempt cannot start within this time after it was
-                       to start; a century at most
-        priority       0 (the default) to 9: of tasks that are due at the same moment or wait for a place,
-                       those of a higher priority start first
-        tags           up to ten labels to filter lists by: each 1 to 50 letters of ASCII, digits or _.:/=+@-
-        on_failed      name of the action or delivery that gets a task of its own when this one has failed for
-                       good: its payload is the failed task in JSON. It replaces the one that the action
-                       declares; empty text is none
-        then           the task to add when this one is done: `Then("invoice", {"order": 42})`
-        payload        what JSON can hold, or a dataclass, msgspec or pydantic value; at most 350 KB and 100
-                       levels. A set is refused, unless its field in such a type says that it is one. It must
-                       fit the action's type, as far as the worker has made that known
-        id             1 to 256 printable characters; generated if not given
-        batch          the id of an open batch, which then waits for this task: see `batch`. `if_exists` must
-                       be fail or keep
-        unique         make the id from the action and the payload: True for the whole payload, or the names
-                       of the fields that count. `if_exists` says what a second add of the same task does
-        if_exists      if a task with this id exists: fail (TaskExists), keep that task, replace it, or push
-                       it: if it waits, it gets the new due date and payload (debounce). One that is reserved
-                       for a transaction is not kept (TaskExists): it may never be added; replace and push
-                       make its transaction fail
-        max_wait       with push: never due later than this after the first add of the task that waits
-        rev            replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
+        action     name of an action of the worker, 1 to 256 printable characters; a warning, UnknownAction,
+                   if the worker has no such action, and InvalidTask if the settings say so
+        fields     due, schedule, payload, id and so on: see the table of NewTask. A due date is an aware
+                   datetime, or a timedelta from now; a time in the past means at once (the first minute that
+                   a rule can safely ring in). A payload is what JSON can hold, or a dataclass, msgspec or
+                   pydantic value
+        if_exists  if a task with this id exists: fail (TaskExists), keep that task, replace it, or push it:
+                   if it waits, it gets the new due date and payload (debounce). One that is reserved for a
+                   transaction is not kept (TaskExists): it may never be added; replace and push make its
+                   transaction fail
+        max_wait   with push: never due later than this after the first add of the task that waits
+        rev        replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
         Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
         TaskNotFound for an unknown batch, TaskConflict if it is closed or the task is in use, and NotArmed.
@@ -563,11 +526,12 @@ class Editor:
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
 
-        A task that cannot be changed is a failure in the report. When AWS stops answering, the rest is not
-        tried. Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
+        A task that cannot be changed is a failure in the report, and so is one that is changed while the rule
+        could not be set: repeat it. After a call that AWS does not answer, the rest is not tried. Raises
+        InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
         verb, ids = check_verb(verb), check_ids(ids)
-        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed, get=self.get)
+        return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed)
 
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Give a scheduled, paused or running task another due date; its attempts count from 0 again.

@@ -1,13 +1,12 @@
 """Listing tasks by time, page by page: those in the queue by when they run next, others by when they ended.
 
 Both are read from an index, so a page costs what it shows, however much is stored. Tasks whose ids begin with
-the same text, a group, may be few in a long index. So a group is read in turns by the index and by its ids.
-The way that comes to an end first makes the page.
+the same text, a group, may be few in a long index. So a group is read by its ids, if it is not large.
 """
 
 import heapq
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -34,76 +33,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 #: Keys and tasks that the search for a page reads at most: it answers within seconds, however much is stored.
 _MOST_KEYS, _MOST_TASKS = 5_000, 1_000
 
-#: Keys that cost as much to read as a small task of a group.
-_KEYS_PER_MEMBER = 4
-
-
-#: Tasks read with the first call: from all lanes together, and of one lane at least.
-_AT_FIRST, _OF_ONE_LANE = 400, 25
-
-#: Tasks read of one lane at most with one call.
-_AT_ONCE = 1_000
-
-#: Bytes of a payload that count as one task more: what reading costs goes by bytes.
-_PAYLOAD = 400
-
-
-class Group:
-    """The tasks of a group that the filter asks for, read in steps: of all lanes at once, more each time.
-
-    read   the size of what was read, in small tasks
-    found  the first tasks of it, in order: one more than the limit, if there are so many
-    """
-
-    def __init__(self, queue: Queue, which: Filter) -> None:
-        self._queue = queue
-        self._which = which
-        self._sources = _sources(which)
-        self.read = 0
-        lanes = queue.lanes_now()
-        self._begins: dict[int, str | None] = dict.fromkeys(range(lanes))
-        self._step = max(_AT_FIRST // lanes, _OF_ONE_LANE)
-        self.found: list[tuple[Key, Task]] = []
-
-    def read_on(self) -> bool:
-        """Read the next step; tell whether the group is read to its end."""
-        lanes, prefix = list(self._begins), self._which.prefix
-        read = self._queue.parallel.all(
-            lambda lane: self._queue.store.named(
-                lane, prefix, after=self._begins[lane], most=min(self._step, _AT_ONCE)
-            ),
-            lanes,
-        )
-        ends = dict(zip(lanes, (end for _, end in read), strict=True))
-        self._begins = {lane: end for lane, end in ends.items() if end is not None}
-        self._step *= 4
-        now = self._queue.clock()
-        for tasks, _ in read:
-            self.read += sum(1 + len(task.payload_json) // _PAYLOAD for task in tasks)
-            there = (self._queue.known(task) for task in tasks if not has_expired(task, now))
-            self.found += ((key, task) for task in there for key in self._keys(task))
-        pick = heapq.nlargest if self._which.latest_first else heapq.nsmallest
-        self.found = pick(self._which.limit + 1, self.found, key=lambda one: Position.of(one[0]).order)
-        return not self._begins
-
-    def _keys(self, task: Task) -> Iterator[Key]:
-        keys: list[Key | None] = [key_of(task)]
-        if task.queued is not None:
-            keys.append(queue_key(task))
-        for key in keys:
-            if key and self._is_asked_for(key) and self._which.wants(key, task):
-                yield key
-
-    def _is_asked_for(self, key: Key) -> bool:
-        """Tell whether the key is of a source asked for, within its times, and after the cursor."""
-        which, position = self._which, Position.of(key)
-        within = is_failing(key) or which.after <= position.at <= which.before
-        if position.source not in self._sources or not within:
-            return False
-        if which.start is None:
-            return True
-        here, start = position.order, which.start.order
-        return here < start if which.latest_first else here > start
+#: Tasks that are read of each lane by their ids: a group of more is read by the index.
+_OF_A_LANE = 500
 
 
 def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page:
@@ -118,12 +49,11 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
     """
     if which.overdue:
         which = which.as_of(queue.record(), queue.clock())
-    group = Group(queue, which) if which.prefix and (not which.start or which.start.by_id) else None
-    is_read = group is not None and group.read_on()
-    while group and which.start and not is_read:  # the page before was read by ids
-        is_read = group.read_on()
-    if group and is_read:
-        return _page_of(group, which)
+    if which.prefix and (which.start is None or which.start.by_id):
+        group = _group(queue, which)
+        if group is not None:
+            last = Position.of(group[which.limit - 1][0]) if len(group) > which.limit else None
+            return _page(group, which, cursor=None if last is None else last._replace(by_id=True))
     keys = _keys(queue, which)
     found: list[tuple[Key, Task]] = []
     seen = read = 0
@@ -135,8 +65,6 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
             cursor = found[which.limit - 1][0]
             break
         seen, read = seen + len(batch), read + len(named)
-        if group and seen >= group.read * _KEYS_PER_MEMBER and group.read_on():
-            return _page_of(group, which)
         # An empty page would look like the end.
         if found and not to_the_end and (seen >= _MOST_KEYS or read >= _MOST_TASKS):
             cursor = batch[-1] if next(keys, None) else None
@@ -144,10 +72,47 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
     return _page(found, which, cursor=None if cursor is None else Position.of(cursor))
 
 
-def _page_of(group: Group, which: Filter) -> Page:
-    found = group.found
-    last = Position.of(found[which.limit - 1][0]) if len(found) > which.limit else None
-    return _page(found, which, cursor=None if last is None else last._replace(by_id=True))
+def _group(queue: Queue, which: Filter) -> list[tuple[Key, Task]] | None:
+    """Read the group by its ids. Returns the first tasks that the filter asks for, one more than its limit.
+
+    None for a large group, unless the page before was read like this.
+    """
+    sources, now = _sources(which), queue.clock()
+    begins: dict[int, str | None] = dict.fromkeys(range(queue.lanes_now()))
+    found: list[tuple[Key, Task]] = []
+    while begins:
+
+        def read(lane: int, begins: Mapping[int, str | None] = begins) -> tuple[list[Task], str | None]:
+            return queue.store.named(lane, which.prefix, after=begins[lane], most=_OF_A_LANE)
+
+        parts = dict(zip(begins, queue.parallel.all(read, begins), strict=True))
+        for tasks, _ in parts.values():
+            there = (queue.known(task) for task in tasks if not has_expired(task, now))
+            found += ((key, task) for task in there for key in _keys_of(task, which, sources))
+        begins = {lane: end for lane, (_, end) in parts.items() if end is not None}
+        if begins and which.start is None:
+            return None
+    pick = heapq.nlargest if which.latest_first else heapq.nsmallest
+    return pick(which.limit + 1, found, key=lambda one: Position.of(one[0]).order)
+
+
+def _keys_of(task: Task, which: Filter, sources: Collection[str]) -> Iterator[Key]:
+    """The keys of a task that are of these sources, within the filter's times, and after its cursor."""
+    for key in (key_of(task), queue_key(task) if task.queued is not None else None):
+        if key is None or not which.wants(key, task):
+            continue
+        position = Position.of(key)
+        within = is_failing(key) or which.after <= position.at <= which.before
+        if position.source in sources and within and _is_after(position, which):
+            yield key
+
+
+def _is_after(position: Position, which: Filter) -> bool:
+    """Tell whether this position is behind the filter's cursor."""
+    if which.start is None:
+        return True
+    here, start = position.order, which.start.order
+    return here < start if which.latest_first else here > start
 
 
 def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position | None) -> Page:

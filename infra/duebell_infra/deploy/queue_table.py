@@ -1,10 +1,7 @@
-"""The queue's table where no stack manages it: finds it, gives it the template's settings, deletes it.
+"""The queue's table where no stack manages it: finds it, protects it, deletes it.
 
 The table outlives its stack. It is left by a stack that was destroyed, by a first deployment that failed, or
 by a restore. The next stack uses it without making it, so CloudFormation never looks at its settings again.
-
-DynamoDB takes one change of a table at a time, and refuses others while it fills a new index. So `past-index`
-comes last. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.OnlineOps.html
 """
 
 import time
@@ -20,17 +17,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 #: The table as the template makes it; a test holds this against the template.
-_KEYS, _DUE_INDEX = ["lane", "id"], "due-index"
-_PAST_INDEX = {
-    "IndexName": "past-index",
-    "KeySchema": [
-        {"AttributeName": "lane", "KeyType": "HASH"},
-        {"AttributeName": "past", "KeyType": "RANGE"},
-    ],
-    "Projection": {"ProjectionType": "KEYS_ONLY"},
-}
-_KEY_ATTRIBUTES = [{"AttributeName": name, "AttributeType": "S"} for name in ("lane", "id", "queued", "past")]
-_EXPIRY = "expires_at"
+_KEYS, _INDEXES, _EXPIRY = ["lane", "id"], {"due-index", "past-index"}, "expires_at"
 
 #: The looks at indexes that are being built, and the seconds between two.
 _LOOKS, _BETWEEN_LOOKS = 120, 5
@@ -52,31 +39,36 @@ class QueueTable:
         if table is None:
             return False
         keys = [key["AttributeName"] for key in table.get("KeySchema", [])]
-        indexes = [index.get("IndexName") for index in table.get("LocalSecondaryIndexes", [])]
-        if keys != _KEYS or _DUE_INDEX not in indexes:
+        indexes = {*_indexes(table), *(one["IndexName"] for one in table.get("LocalSecondaryIndexes", []))}
+        if keys != _KEYS or not indexes >= _INDEXES:
             raise DeployFailed(
-                f"there is a table {self.name} that is not a queue of duebell's: choose another name"
+                f"there is a table {self.name} that is not a queue of duebell's, or lacks an index of it: "
+                f"choose another name"
             )
         return True
 
-    def refuse_an_unknown_key(self) -> None:
-        """Raise DeployFailed if the table is encrypted with another key than the one that DynamoDB owns."""
-        with aws_calls(f"the table {self.name}"):
-            key = _key_of(self._describe())
-        if key:
-            raise DeployFailed(
-                f"the table {self.name} is encrypted with {key}: keep that with --parameter KmsKeyArn={key}, "
-                f"or give KmsKeyArn= for the key that DynamoDB owns"
-            )
+    def take_up(self, parameters: Mapping[str, str]) -> list[str]:
+        """Turn on what protects the tasks; return the names of what was changed.
 
-    def settle(self, parameters: Mapping[str, str]) -> list[str]:
-        """Change the settings that differ from the template's parameters; return their names.
-
-        They are protection, encryption, recovery, expiry, tag, capacity and past-index.
-        Units that were scaled stay as they are. Raises DeployFailed.
+        It is recovery, expiry and deletion protection. The key and the capacity stay as they are. Raises
+        DeployFailed, also if the template's parameters say another key or capacity.
         """
         with aws_calls(f"the settings of the table {self.name}"):
-            return [*self._settle_policy(), *self._settle_table(parameters)]
+            table = self._describe()
+            key = _key_of(table)
+            if key != parameters.get("KmsKeyArn", ""):
+                raise DeployFailed(
+                    f"the table {self.name} is encrypted with {key or 'the key that DynamoDB owns'}: give "
+                    f"--parameter KmsKeyArn={key}, or change it with `aws dynamodb update-table`"
+                )
+            is_on_demand = table.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST"
+            capacity = "on-demand" if is_on_demand else "provisioned"
+            if capacity != parameters.get("Capacity", "on-demand"):
+                raise DeployFailed(
+                    f"the capacity of the table {self.name} is {capacity}: give --capacity {capacity}, or "
+                    f"change it with `aws dynamodb update-table`"
+                )
+            return list(self._protected(table, parameters))
 
     def wait_for_indexes(self, say: Callable[[str], None]) -> None:
         """Wait until all indexes can be read, as CloudFormation does not; after ten minutes, tell `say`."""
@@ -93,13 +85,12 @@ class QueueTable:
         if not self.exists():
             return False
         with aws_calls(f"the table {self.name}"):
-            self._update(DeletionProtectionEnabled=False)
+            self._protect(is_protected=False)
             self._client.delete_table(TableName=self.name)
             self._client.get_waiter("table_not_exists").wait(TableName=self.name, WaiterConfig={"Delay": 2})
         return True
 
-    def _settle_policy(self) -> Iterator[str]:
-        """Recovery, expiry and the tag, which are no part of the table's description."""
+    def _protected(self, table: Any, parameters: Mapping[str, str]) -> Iterator[str]:
         client, name = self._client, self.name
         backups = client.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
         if backups.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") != "ENABLED":
@@ -113,58 +104,15 @@ class QueueTable:
                 TableName=name, TimeToLiveSpecification={"AttributeName": _EXPIRY, "Enabled": True}
             )
             yield f"expiry by {_EXPIRY} on"
-        arn, tag = self._describe()["TableArn"], {"Key": "duebell", "Value": name}
-        if tag not in client.list_tags_of_resource(ResourceArn=arn)["Tags"]:
-            client.tag_resource(ResourceArn=arn, Tags=[tag])  # type: ignore[list-item]
-            yield "the tag duebell"
-
-    def _settle_table(self, parameters: Mapping[str, str]) -> Iterator[str]:
-        """The settings in the table's description, one change after the other; past-index last."""
-        table = self._at_rest()
         is_protected = parameters.get("DeletionProtection", "yes") == "yes"
         if bool(table.get("DeletionProtectionEnabled")) is not is_protected:
-            self._update(DeletionProtectionEnabled=is_protected)
+            self._protect(is_protected=is_protected)
             yield f"deletion protection {'on' if is_protected else 'off'}"
-        if _key_of(table) != (key := parameters.get("KmsKeyArn", "")):
-            with_key = {"SSEType": "KMS", "KMSMasterKeyId": key} if key else {}
-            self._update(SSESpecification={"Enabled": bool(key), **with_key})
-            yield f"encryption with {key or 'the key that DynamoDB owns'}"
-        billing = table.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED")
-        provisioned: dict[str, int] = {}  # the units at first, from which they are scaled
-        if parameters.get("Capacity") == "provisioned":
-            units = {"ReadCapacityUnits": "MinReadUnits", "WriteCapacityUnits": "MinWriteUnits"}
-            provisioned = {unit: int(parameters.get(name, "10")) for unit, name in units.items()}
-        if provisioned and billing != "PROVISIONED":
-            indexes = [
-                {"Update": {"IndexName": name, "ProvisionedThroughput": provisioned}}
-                for name in _indexes(table)
-            ]
-            self._update(
-                BillingMode="PROVISIONED",
-                ProvisionedThroughput=provisioned,
-                **({"GlobalSecondaryIndexUpdates": indexes} if indexes else {}),
-            )
-            yield "provisioned capacity"
-        if billing == "PROVISIONED" and not provisioned:
-            self._update(BillingMode="PAY_PER_REQUEST")
-            yield "capacity on demand"
-        if (name := str(_PAST_INDEX["IndexName"])) not in _indexes(self._describe()):
-            index = {**_PAST_INDEX, **({"ProvisionedThroughput": provisioned} if provisioned else {})}
-            self._update(
-                AttributeDefinitions=_KEY_ATTRIBUTES, GlobalSecondaryIndexUpdates=[{"Create": index}]
-            )
-            yield f"the index {name}"
 
-    def _update(self, **change: Any) -> None:
-        """Make one change of the table, and wait until it takes the next."""
-        self._client.update_table(TableName=self.name, **change)
-        self._at_rest()
-
-    def _at_rest(self) -> Any:
-        """The table's description, once no change of it is under way."""
-        wait = {"Delay": 2, "MaxAttempts": 300}
-        self._client.get_waiter("table_exists").wait(TableName=self.name, WaiterConfig=wait)  # type: ignore[arg-type]
-        return self._describe()
+    def _protect(self, *, is_protected: bool) -> None:
+        """Turn deletion protection on or off, and wait until the table takes the next change."""
+        self._client.update_table(TableName=self.name, DeletionProtectionEnabled=is_protected)
+        self._client.get_waiter("table_exists").wait(TableName=self.name, WaiterConfig={"Delay": 2})
 
     def _describe(self) -> Any:
         return self._client.describe_table(TableName=self.name)["Table"]

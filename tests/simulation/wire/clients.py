@@ -32,13 +32,13 @@ from .network import Answer, Network, Try
 _METADATA = {"RequestId": "", "HTTPStatusCode": 200, "HTTPHeaders": {}, "RetryAttempts": 0}
 
 
-def backend_over(network: Network, process: Process, settings: Settings, *, in_full: bool = False) -> Backend:
+def backend_over(network: Network, process: Process, settings: Settings) -> Backend:
     """A backend whose every call goes over this network.
 
-    in_full  have botocore serialise and parse those calls too that are answered as they should be: that finds
-             nothing more and takes three times as long
+    botocore serialises and parses only calls that are not answered as they should be: it takes three times as
+    long to do that with all, and finds nothing more.
     """
-    session = ProcessSession(network, process, in_full=in_full)
+    session = ProcessSession(network, process)
     return Backend.connect(
         settings,
         cast("Any", session),
@@ -51,10 +51,9 @@ def backend_over(network: Network, process: Process, settings: Settings, *, in_f
 class ProcessSession:
     """What `Backend` uses of a boto3 session, as one process has it."""
 
-    def __init__(self, network: Network, process: Process, *, in_full: bool = False) -> None:
+    def __init__(self, network: Network, process: Process) -> None:
         self._network = network
         self._process = process
-        self._in_full = in_full
 
     def client(self, service: str, *, config: Config) -> Any:
         template = _template(service, config)
@@ -67,7 +66,7 @@ class ProcessSession:
         endpoint.http_session = http
         meta = copy.copy(template.client.meta)
         meta.events = events
-        client.__dict__.update(_endpoint=endpoint, meta=meta, http=http, is_in_full=self._in_full)
+        client.__dict__.update(_endpoint=endpoint, meta=meta, http=http)
         return client
 
 
@@ -106,10 +105,9 @@ def _template(service: str, config: Config) -> _Template:
 def _simulated(kind: type) -> type:
     class Simulated(kind):  # type: ignore[misc]
         http: "_Http"
-        is_in_full: bool
 
         def _make_api_call(self, operation: str, given: dict[str, Any]) -> Any:
-            if self.is_in_full or (answer := self.http.send_first(operation, given)) is None:
+            if (answer := self.http.send_first(operation, given)) is None:
                 return super()._make_api_call(operation, given)
             self.meta.events.quota.release(1)  # as after each call that is answered at the first try
             return {**answer, "ResponseMetadata": _METADATA}

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .expressions import Item, condition, key_range, update
+from .expressions import Item, condition, update
 from .lane_sizes import FULL, LaneSizes
 from .refused import Refused, canceled, invalid
 from .requests import INDEXES, check_references, check_request
@@ -105,15 +105,20 @@ class DynamoDb:
 
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
         names, values = check_references(request, "KeyConditionExpression")
-        wanted = key_range(request["KeyConditionExpression"])
-        lane, sort, low, high = wanted.bounds(names, values)
-        if "IndexName" not in request:
-            if not (wanted.is_beginning and sort == "id" and low):
-                raise invalid("Query without an index reads a lane through, and duebell may not do so")
-            return self._named(lane, low, request)
-        attribute = INDEXES[request["IndexName"]]
-        if names[wanted.partition[0]] != "lane" or sort not in {None, attribute}:
-            raise invalid("Query condition missed key schema element")
+        texts = {name: value["S"] for name, value in values.items()}
+        lane, attribute = texts[":lane"], INDEXES.get(request.get("IndexName", ""), "")
+        is_of_index = names.get("#sort") == attribute
+        match request["KeyConditionExpression"]:
+            case "#lane = :lane AND begins_with (#id, :prefix)" if not attribute:
+                return self._named(lane, texts[":prefix"], request)
+            case "#lane = :lane AND #sort BETWEEN :low AND :high" if is_of_index:
+                low, high = texts[":low"], texts[":high"]
+            case other:
+                raise invalid(f"Query {other!r} is not understood")
+        if low > high:
+            raise invalid(
+                "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
+            )
         order = self._orders[attribute, lane]
         first = bisect_left(order, (low, ""))
         end = bisect_right(order, (high, "\U0010ffff"), lo=first)

@@ -20,20 +20,10 @@ Names = Mapping[str, str]
 Values = Mapping[str, Value]
 
 
-_KEY = re.compile(
-    r"(\()?(#\w+) = (:\w+)(?: AND (?:(#\w+) (?:(=|<=|<|>=|>) (:\w+)|BETWEEN (:\w+) AND (:\w+))"
-    r"|begins_with \((#\w+), (:\w+)\)))?(?(1)\))"
-)
-
-#: After every text that matters.
-_LAST = "\U0010ffff"
-
 #: What stands in a condition, and what it is in Python, whose precedence is the same.
 _TOKEN = re.compile(r"\s*(?:([#:]\w+)|(<>|<=|>=|[=<>(),])|([A-Za-z_]+))\s*")
-_IN_PYTHON = {"=": "==", "<>": "!=", "AND": "and", "OR": "or", "NOT": "not", "IN": "in"}
+_IN_PYTHON = {"=": "==", "<>": "!=", "AND": "and", "OR": "or", "NOT": "not"}
 _FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type"}
-_BETWEEN = re.compile(r"(?P<value>[#:]\w+) BETWEEN (?P<low>[#:]\w+) AND (?P<high>[#:]\w+)")
-_ONLY_ONE = re.compile(r" IN \(([#:]\w+)\)")
 
 
 class _Operand:
@@ -85,26 +75,6 @@ class Update(NamedTuple):
         return changed
 
 
-class Range(NamedTuple):
-    """What a key condition asks for: one partition, and of the sort key these bounds."""
-
-    partition: tuple[str, str]
-    sort: str | None
-    low: str | None
-    high: str | None
-    is_beginning: bool = False
-
-    def bounds(self, names: Names, values: Values) -> tuple[str, str | None, str, str]:
-        low = values[self.low]["S"] if self.low else ""
-        high = values[self.high]["S"] if self.high else _LAST
-        if self.low and self.high and low > high:
-            raise invalid(
-                "The BETWEEN operator requires upper bound to be greater than or equal to lower bound"
-            )
-        high += _LAST if self.is_beginning else ""
-        return values[self.partition[1]]["S"], self.sort and names[self.sort], low, high
-
-
 def plus(there: Value | None, added: Value) -> Value:
     if there is None or "N" not in there or "N" not in added:
         raise invalid("An operand in the update expression has an incorrect data type")
@@ -132,19 +102,6 @@ def condition(text: str | None, names: Names, values: Values) -> Callable[[Mappi
 
 
 @lru_cache(1000)
-def key_range(text: str) -> Range:
-    if not (found := _KEY.fullmatch(text)):
-        raise invalid(f"KeyConditionExpression {text!r} is not understood")
-    _, partition, value, sort, operator, bound, low, high, begun, start = found.groups()
-    if operator not in {None, "=", "<="}:
-        raise invalid(f"KeyConditionExpression {text!r} is not understood")
-    of = (partition, value)
-    if begun:
-        return Range(partition=of, sort=begun, low=start, high=start, is_beginning=True)
-    return Range(partition=of, sort=sort, low=bound if operator == "=" else low, high=high or bound)
-
-
-@lru_cache(1000)
 def update(text: str) -> Update:
     setting, _, removing = text.partition(" REMOVE ")
     verb, _, setting = setting.partition(" ")
@@ -166,8 +123,7 @@ def update(text: str) -> Update:
 
 @lru_cache(1000)
 def _compiled(text: str) -> CodeType:
-    left = _ONLY_ONE.sub(r" = \1", _BETWEEN.sub(r"\g<low> <= \g<value> <= \g<high>", text))
-    python = ""
+    left, python = text, ""
     while left:
         found = _TOKEN.match(left)
         if not found or (found[3] and found[3] not in _FUNCTIONS | _IN_PYTHON.keys()):

@@ -211,9 +211,9 @@ class Network:
             return "outage"
         fault = self._spells.pop((process, service), "")
         if not fault or self._random.random() > _GOES_ON:
-            fault = self._aws.draw(process)
+            fault = self._aws.draw()
         if not fault and service == "events":
-            more = (self._aws.draw(process) for _ in range(_DRAWS_OF_EVENTS))
+            more = (self._aws.draw() for _ in range(_DRAWS_OF_EVENTS))
             fault = next((each for each in more if each in {"time_out", "fail"}), "")
         if fault in {"refuse", "time_out", "fail"}:
             self._spells[process, service] = fault

@@ -184,8 +184,6 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
     if body.where is not None:
         chosen = editor.select(body.do, **body.where.given(), limit=body.limit)
-    elif body.dry_run:
-        chosen = editor.select(body.do, ids=body.ids)
     else:
         chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
     if body.dry_run:

@@ -104,7 +104,7 @@ def test_a_run_is_at_work(editor: Editor, scheduler: Scheduler) -> None:
     scheduler.clock.now = DUE
     scheduler.backend.armer.change(lambda record: record.claimed("run", now=DUE, until=DUE + 10 * MINUTE))
     why = late(editor, scheduler)
-    assert (why.cause, why.before) == (WaitCause.IN_LINE, 7)
+    assert why.cause is WaitCause.IN_LINE
     assert why.what == "a run is at work, and about 7 tasks are before it"
 
 

@@ -173,13 +173,6 @@ def test_behind_a_line_it_starts_later(editor: Editor, scheduler: Scheduler, wor
     assert editor.why("later").starts_by == DUE + HOUR + STARTS_WITHIN
 
 
-def test_late_means_the_same_to_all(editor: Editor, scheduler: Scheduler) -> None:
-    editor.add("act", due=DUE, id="one")
-    for now, is_late in ((DUE + MINUTE, False), (DUE + 2 * MINUTE + SECOND, True), (DUE + 4 * MINUTE, True)):
-        scheduler.clock.now = now  # the ring at DUE was lost: after two minutes that is known
-        assert (editor.why("one").is_late, editor.status().overdue) == (is_late, int(is_late))
-
-
 def test_it_is_tried_again_later(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add("fail", due=DUE, id="one")
     scheduler.clock.now = DUE + SECOND

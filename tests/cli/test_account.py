@@ -17,8 +17,6 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.program import run
 from duebell_editor.cli.schedulers import LocalStack
-from duebell_infra import commands
-from duebell_infra.deploy.deploy import Deployment
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell
@@ -96,20 +94,6 @@ def stopped(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     monkeypatch.setattr("sys.argv", ["duebell", *arguments])
     with pytest.raises(SystemExit, match="130"):
         run()
-
-
-def test_commands_about_the_stack_go_by_them_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Given the command that deploys, up to where AWS is called
-    found: list[str | None] = []
-
-    def deploy(session: boto3.Session, _deployment: Deployment, **_: object) -> None:
-        found.append(session.region_name)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(commands, "deploy_stack", deploy)
-    # When a region is given after it, then the session has it
-    stopped(monkeypatch, "deploy", "--actions", "a:b", "--region", "mars-north-1")
-    assert found == ["mars-north-1"]
 
 
 def test_a_worker_that_is_run_here_finds_them_in_its_environment(

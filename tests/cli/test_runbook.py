@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from functools import partial
 from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from tests.editor.test_delivery_targets import deliver
 from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
-from tests.worker.dead import die, die_while_running
+from tests.worker.other_runs import die, die_while_running
 
 pytestmark = [pytest.mark.moto, pytest.mark.filterwarnings("ignore::duebell.UnknownAction")]
 
@@ -110,28 +111,26 @@ def scene(play: Scene) -> Scene:
     return play
 
 
-@scene
-def disabled(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("events").disable_rule(Name="duebell")
+#: Faults that the row's command ends as it stands.
+FAULTS: dict[str, Callable[[Night], object]] = {
+    "disabled": lambda night: night.session.client("events").disable_rule(Name="duebell"),
+    "no_target": lambda night: delete_target(night.session),
+    "rule": lambda night: delete_rule(night.session),
+    "no_permission": lambda night: delete_permission(night.session),
+    "rule_elsewhere": lambda night: night.session.client("events").put_rule(
+        Name="duebell", ScheduleExpression="rate(1 minute)"
+    ),
+    "dead_letters": lambda night: night.send("duebell-lost-rings"),
+    "relane": lambda night: night.record(relaner="someone", relaner_until=NOON - MINUTE),
+}
+
+
+def _faulty(night: Night, make: Callable[[Night], object]) -> Iterator[dict[str, str]]:
+    make(night)
     yield {}
 
 
-@scene
-def no_target(night: Night) -> Iterator[dict[str, str]]:
-    delete_target(night.session)
-    yield {}
-
-
-@scene
-def rule(night: Night) -> Iterator[dict[str, str]]:
-    delete_rule(night.session)
-    yield {}
-
-
-@scene
-def no_permission(night: Night) -> Iterator[dict[str, str]]:
-    delete_permission(night.session)
-    yield {}
+SCENES |= {name: partial(_faulty, make=make) for name, make in FAULTS.items()}
 
 
 @scene
@@ -156,12 +155,6 @@ def held_too_long(night: Night) -> Iterator[dict[str, str]]:
 def not_armed(night: Night) -> Iterator[dict[str, str]]:
     night.editor.add("act", due=HOUR)
     night.clock.now = NOON + HOUR + GRACE + SECOND
-    yield {}
-
-
-@scene
-def rule_elsewhere(night: Night) -> Iterator[dict[str, str]]:
-    night.session.client("events").put_rule(Name="duebell", ScheduleExpression="rate(1 minute)")
     yield {}
 
 
@@ -282,18 +275,6 @@ def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
     night.backend.sqs.client(REGION).meta.events.register("before-call.sqs.SendMessage", send)
     yield {}
     assert sent == [INTAKE]
-
-
-@scene
-def dead_letters(night: Night) -> Iterator[dict[str, str]]:
-    night.send("duebell-lost-rings")
-    yield {}
-
-
-@scene
-def relane(night: Night) -> Iterator[dict[str, str]]:
-    night.record(relaner="someone", relaner_until=NOON - MINUTE)
-    yield {}
 
 
 @scene

@@ -5,10 +5,9 @@ from typing import Literal
 
 import pytest
 
-from duebell import Editor, IfExists, NotArmed, Status, Task, TaskExists, TaskNotFound
+from duebell import Editor, IfExists, Status, Task, TaskExists, TaskNotFound
 from duebell_shared.bell.arming import GRACE
 from tests.editor.memory import KEEP, Scheduler
-from tests.shared.fake_events import refusal
 from tests.support import NOON, SetFor
 
 HOUR = timedelta(hours=1)
@@ -106,26 +105,6 @@ def test_history_that_has_expired_counts_as_deleted_whether_it_is_or_not(
     task = scheduler.editor.add("new", due=HOUR, id="one", if_exists=if_exists)
     assert (task.action, task.rev) == ("new", 1)
     assert scheduler.editor.get("one") == task
-
-
-# When the rule cannot be armed.
-
-
-@pytest.mark.parametrize("mend", ["ensure_armed", "another add", "resume"])
-def test_any_later_call_that_arms_mends_it(scheduler: Scheduler, mend: str) -> None:
-    editor = scheduler.editor
-    editor.add("act", due=3 * HOUR, id="paused")
-    editor.pause("paused")
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        editor.add("act", due=HOUR, id="one")
-    if mend == "ensure_armed":
-        assert editor.ensure_armed().healthy
-    elif mend == "another add":
-        editor.add("act", due=2 * HOUR)
-    else:
-        editor.resume("paused")
-    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 def test_adding_again_what_is_overdue_sets_a_rule_that_missed_its_minute(scheduler: Scheduler) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from duebell import Editor, Status, Task, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, SetFor
@@ -104,16 +103,6 @@ def test_a_cancelled_task_is_kept_as_history_and_the_rule_left_alone(
         NOON + KEEP,
     )
     assert len(scheduler.events.put) == before
-
-
-@pytest.mark.parametrize("leave", ["cancel", "pause"])
-def test_after_the_last_has_left_the_rule_is_parked_when_it_has_rung(
-    scheduler: Scheduler, one: Task, leave: str
-) -> None:
-    getattr(scheduler.editor, leave)("one")
-    scheduler.clock.now = DUE
-    Worker(backend=scheduler.backend, pool=lambda _: InlinePool()).run()
-    assert expression(scheduler) == SENTINEL
 
 
 def test_a_paused_task_comes_back_and_the_rule_with_it(scheduler: Scheduler, one: Task) -> None:

@@ -1,13 +1,12 @@
 """What cannot be a task is refused with the field and the reason, before anything at all is written."""
 
 import math
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from duebell import Editor, InvalidTask
+from duebell import InvalidTask
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
@@ -64,28 +63,6 @@ def test_what_cannot_be_a_task_is_refused_and_nothing_is_written(
     assert str(raised.value) == f"{field}: {raised.value.reason}"
     # And there is nothing, not even an arming record
     assert scheduler.is_untouched()
-
-
-CHANGES: dict[str, Callable[[Editor], object]] = {
-    "a move to a time without zone": lambda editor: editor.move("one", due=NAIVE),
-    "a move too far away": lambda editor: editor.move("one", due=timedelta(days=80_000)),
-    "a payload with NaN": lambda editor: editor.update("one", payload=math.nan),
-    "a nameless action": lambda editor: editor.update("one", action=""),
-    "half of it wrong": lambda editor: editor.update("one", payload=1, due=NAIVE),
-    "nothing": lambda editor: editor.update("one"),
-    "no id": lambda editor: editor.cancel(""),
-}
-
-
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_a_change_that_cannot_be_right_changes_nothing(
-    scheduler: Scheduler, change: Callable[[Editor], object]
-) -> None:
-    scheduler.editor.add("act", due=NOON + HOUR, id="one")
-    before = scheduler.snapshot()
-    with pytest.raises(InvalidTask):
-        change(scheduler.editor)
-    assert scheduler.snapshot() == before
 
 
 def test_the_longest_names_and_the_last_and_first_moments_are_right(scheduler: Scheduler) -> None:

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, InvalidTask, NewTask, NotArmed, Status, Task, TaskConflict
+from duebell import Editor, InvalidTask, NewTask, Status, Task, TaskConflict
 from tests.editor.memory import Scheduler
-from tests.shared.fake_events import refusal
 from tests.support import NOON, Calls, Clock, SetFor
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -139,44 +138,6 @@ def test_what_cannot_be_right_is_refused_first(scheduler: Scheduler, given: Any,
     with pytest.raises(InvalidTask, match=message):
         scheduler.editor.add(**{"action": "index", "due": HOUR, "id": "one", "if_exists": "push", **given})
     assert scheduler.snapshot() == before
-
-
-def test_a_push_that_is_repeated_arms_the_rule_and_keeps_its_limit(scheduler: Scheduler) -> None:
-    # Given a push that stored the task and could not arm the rule
-    scheduler.events.troubles["PutRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed):
-        push(scheduler, max_wait=12 * MINUTE)
-    scheduler.clock.advance(5 * MINUTE)
-    # When it is made again
-    task = push(scheduler, max_wait=12 * MINUTE)
-    # Then it counts as the second, and the rule rings, as the first asked for
-    assert (task.rev, task.due) == (2, NOON + 12 * MINUTE)
-    assert scheduler.events.expression == SetFor(NOON + 10 * MINUTE)
-
-
-def test_a_push_that_loses_against_a_claim_is_followed_by_a_run(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a run that claims the task between the push's read and its write
-    push(scheduler)
-    scheduler.clock.advance(10 * MINUTE)
-    save, [key] = scheduler.store.save, scheduler.store.queued(scheduler.editor.get("one").lane)
-    claims = iter([True])
-
-    def claim_first(old: Task, new: Task | None) -> bool:
-        if next(claims, False):
-            scheduler.store.claim(key, run="r", now=scheduler.clock(), status=Status.SCHEDULED)
-        return save(old, new)
-
-    monkeypatch.setattr(scheduler.store, "save", claim_first)
-    # When the push looks again
-    task = push(scheduler, payload=2)
-    # Then it is a new task
-    assert (task.status, task.due, task.created_at) == (
-        Status.SCHEDULED,
-        NOON + 20 * MINUTE,
-        NOON + 10 * MINUTE,
-    )
 
 
 def test_a_push_to_a_later_due_date_leaves_the_rule_alone(editor: Editor, calls: Calls, clock: Clock) -> None:

@@ -32,6 +32,7 @@ CALLS: dict[str, Call] = {
     "add": lambda editor: editor.add("act", due=HOUR, id="new"),
     "add, kept": lambda editor: editor.add("act", due=HOUR, id="new", if_exists="keep"),
     "add_many": lambda editor: editor.add_many([NewTask(action="act", due=HOUR, id="new")]),
+    "push": lambda editor: editor.add("act", due=HOUR, id="one", if_exists="push", max_wait=HOUR),
     "move": lambda editor: editor.move("one", due=NOON + HOUR),
     "move, of one seen": lambda editor: editor.move("one", due=NOON + HOUR, rev=1),
     "update": lambda editor: editor.update("one", due=NOON + HOUR),

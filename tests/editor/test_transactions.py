@@ -2,7 +2,6 @@
 # ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,13 +11,9 @@ import boto3
 import pytest
 
 from duebell import (
-    DuebellError,
     Editor,
-    InvalidTask,
     InvalidTransaction,
     Status,
-    TaskChanged,
-    TaskConflict,
     TaskExists,
     TaskNotFound,
     TransactionCancelled,
@@ -165,27 +160,6 @@ def test_writes_go_inside_of_the_block(scheduler: Scheduler) -> None:
         tx.put(table="orders", item={"id": "late"})
     with pytest.raises(InvalidTransaction, match="is over: begin another"):
         tx.__enter__()
-
-
-def test_what_editors_refuse_is_refused_in_the_block(scheduler: Scheduler) -> None:
-    done = scheduler.editor.add("act", due=HOUR, id="one")
-    scheduler.become(done, Status.DONE)
-    waiting = scheduler.editor.add("act", due=HOUR, id="two")
-    before = scheduler.snapshot()
-    wrong: list[tuple[type[DuebellError], Callable[[Any], object]]] = [
-        (InvalidTask, lambda tx: tx.add("act", due="soon")),
-        (InvalidTask, lambda tx: tx.add("act", due=HOUR, odd=1)),
-        (TaskNotFound, lambda tx: tx.cancel("none")),
-        (TaskConflict, lambda tx: tx.cancel("one")),
-        (TaskChanged, lambda tx: tx.cancel("two", rev=waiting.rev + 1)),
-        (InvalidTask, lambda tx: tx.move("two", due=HOUR / 2)),
-        (InvalidTask, lambda tx: tx.update("two")),
-    ]
-    for error, write in wrong:
-        with pytest.raises(error), scheduler.editor.transaction() as tx:
-            tx.add("act", due=HOUR, id="three")
-            write(tx)
-    assert scheduler.snapshot() == before
 
 
 @pytest.mark.moto

@@ -44,7 +44,7 @@ def move(context: Context, id: options.Id, **given: Any) -> None:
     Of a recurring task, this moves only the current occurrence. The outcome of a running attempt no longer
     applies.
     """
-    due = options.due_from(given["due"], given["in_"], given["timezone"])
+    due = options.due_from(given["due"], given["in_"])
     print_change(context, context.editor().move(id, due=due))
 
 

@@ -36,8 +36,17 @@ _ACCEPTED_FOR = timedelta(minutes=5)
 #: Tries of a call that fails.
 _TRIES = 8
 
-#: Refusals of a call, without an effect, that another try may not meet.
-_PASSING = {"Throttling", "ThrottlingException", "TooManyRequestsException"}
+#: Refusals of a call, without an effect, that another try may not meet. PutRule answers the first in
+#: practice, UpdateSchedule the second, and no retry mode of the SDK covers them.
+#: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
+#: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UpdateSchedule.html#API_UpdateSchedule_Errors
+_PASSING = {
+    "ConcurrentModificationException",
+    "ConflictException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+}
 
 #: From this HTTP status on the server failed: the call may have taken effect, or may yet.
 _SERVER_FAILED = 500
@@ -51,15 +60,10 @@ class BellKind(StrEnum):
 
 
 class BellState(msgspec.Struct, frozen=True, kw_only=True):
-    """The bell as AWS has it.
-
-    role  of a rule, its own; of a schedule, the one in which it calls its target
-    """
+    """The bell as AWS has it."""
 
     expression: str
     state: str
-    description: str | None = None
-    role: str | None = None
     arn: str = ""
 
     @property
@@ -97,9 +101,9 @@ class Bell(ABC):
     setting: ClassVar[str]
     sentinel: ClassVar[str]
 
-    #: The service's name for people, and its refusals, beside _PASSING, that another try may not meet.
+    #: The service's name for people, and the client's method that reads the bell.
     _service_name: ClassVar[str]
-    _passing: ClassVar[str]
+    _reads: ClassVar[str]
 
     def __init__(
         self,
@@ -122,8 +126,6 @@ class Bell(ABC):
         return BellState(
             expression=found.get("ScheduleExpression", ""),
             state=found.get("State", "ENABLED"),
-            description=found.get("Description") or None,
-            role=found.get("Target", found).get("RoleArn"),
             arn=found.get("Arn", ""),
         )
 
@@ -153,8 +155,9 @@ class Bell(ABC):
     def count_targets(self) -> int:
         """Count what the bell wakes. Raises NotDeployed, AwsError."""
 
-    @abstractmethod
-    def _find(self, deadline: datetime) -> dict[str, Any]: ...
+    def _find(self, deadline: datetime) -> dict[str, Any]:
+        found: dict[str, Any] = self._call(getattr(self._client, self._reads), deadline, Name=self.name)
+        return found
 
     @abstractmethod
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
@@ -192,7 +195,7 @@ class Bell(ABC):
                 f"{self._client.meta.region_name}: run `duebell deploy`, or set DUEBELL_RULE, DUEBELL_BELL "
                 f"and AWS_REGION to where it is"
             ) from error
-        if code not in {*_PASSING, self._passing}:
+        if code not in _PASSING:
             raise AwsRefused(f"{self._of_whom}: {error}") from error
 
     @property
@@ -208,20 +211,12 @@ class Rule(Bell):
     setting = "PutRule"
     sentinel = SENTINEL
 
-    _service_name = "EventBridge"
-
-    # PutRule answers it in practice, and no retry mode of the SDK covers it.
-    # https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
-    _passing = "ConcurrentModificationException"
+    _service_name, _reads = "EventBridge", "describe_rule"
 
     def count_targets(self) -> int:
         """Count the targets of the rule. Raises NotDeployed, AwsError."""
         deadline = self._clock() + 3 * CALL_LIMIT
         return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
-
-    def _find(self, deadline: datetime) -> dict[str, Any]:
-        found: dict[str, Any] = self._call(self._client.describe_rule, deadline, Name=self.name)
-        return found
 
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         kept = {one: found[one] for one in ("State", "Description", "RoleArn") if found.get(one)}
@@ -241,18 +236,11 @@ class RingSchedule(Bell):
     setting = "UpdateSchedule"
     sentinel = FAR_SENTINEL
 
-    _service_name = "EventBridge Scheduler"
-
-    # https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UpdateSchedule.html#API_UpdateSchedule_Errors
-    _passing = "ConflictException"
+    _service_name, _reads = "EventBridge Scheduler", "get_schedule"
 
     def count_targets(self) -> int:
         """Return 1 without a call: a schedule has exactly one target."""
         return 1
-
-    def _find(self, deadline: datetime) -> dict[str, Any]:
-        found: dict[str, Any] = self._call(self._client.get_schedule, deadline, Name=self.name)
-        return found
 
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
         kept = {one: found[one] for one in ("Target", "State", "Description", "KmsKeyArn") if found.get(one)}

@@ -12,7 +12,7 @@ from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import RetentionPolicy
 from tests.cli.program import Duebell, lines
-from tests.support import NOON, Clock
+from tests.support import NOON
 
 
 def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:

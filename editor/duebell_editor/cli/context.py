@@ -53,7 +53,7 @@ class Context(typer.Context):
         self.out.answer(document, self.now())
 
     def confirm(self, question: str) -> None:
-        """Ask a person; abort the command unless the answer is yes. Raises WrongUsage if nobody can answer."""
+        """Ask a person; abort the command unless the answer is yes. Raises WrongUsage in a script."""
         if not self.out.can_ask:
             raise WrongUsage(f"{question}: give --yes to do it")
         typer.confirm(f"{question}. Do it?", abort=True, err=True)

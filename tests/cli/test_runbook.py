@@ -26,7 +26,7 @@ from tests.editor.test_delivery_targets import deliver
 from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
-from tests.worker.dead import die, die_while_running
+from tests.worker.other_runs import die, die_while_running
 
 pytestmark = [pytest.mark.moto, pytest.mark.filterwarnings("ignore::duebell.UnknownAction")]
 

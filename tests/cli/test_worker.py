@@ -70,7 +70,7 @@ def test_a_worker_that_cannot_start_is_never_called_healthy(
 ) -> None:
     editor.add("report", due=NOON)
     break_down(editor)
-    why = "ModuleNotFoundError: No module named 'payloads' (actions.py, line 3)"
+    why = "ModuleNotFoundError: No module named 'payloads'"
     for command in ("status", "doctor"):
         status, out, _ = duebell(command)
         assert status == 6
@@ -89,10 +89,10 @@ def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worke
     status, out, _ = duebell("sync", "--dry-run")
     assert status == 0
     assert "add   daily  report  rate(1 day)" in out
-    assert out.endswith(": 1 changes to be made, 0 unchanged\n")
+    assert out.endswith(": changes to be made: 1, unchanged: 0\n")
     assert editor.list(status=list(Status)).tasks == ()
-    assert duebell("sync").out.endswith(": 1 changes made, 0 unchanged\n")
-    assert duebell("sync").out.endswith(": 0 changes made, 1 unchanged\n")
+    assert duebell("sync").out.endswith(": changes made: 1, unchanged: 0\n")
+    assert duebell("sync").out.endswith(": changes made: 0, unchanged: 1\n")
     editor.update("daily", schedule="rate(2 days)")
     [told] = lines(duebell("sync", "--json").out)
     assert told["steps"] == [

@@ -50,8 +50,9 @@ def test_concurrent_readers_share_one_reading() -> None:
     asyncio.run(act())
 
 
-def test_a_slow_reading_is_read_once_for_all_who_wait() -> None:
+def test_a_slow_reading_or_its_error_is_for_all_who_wait() -> None:
     now = 100.0
+    away = AwsUnavailable("away")
 
     def read() -> float:
         nonlocal now
@@ -63,18 +64,10 @@ def test_a_slow_reading_is_read_once_for_all_who_wait() -> None:
         many = [readings.get("a", read, max_age=6) for _ in range(20)]
         assert set(await asyncio.gather(*many)) == {(110.0, 100.0)}
         assert await readings.get("a", read, max_age=6) == (120.0, 110.0)
-
-    asyncio.run(act())
-
-
-def test_an_error_is_shared() -> None:
-    read = mock.Mock(side_effect=AwsUnavailable("away"))
-
-    async def act() -> None:
-        readings = SharedReadings()
-        many = [readings.get("a", read, max_age=6) for _ in range(3)]
-        assert await asyncio.gather(*many, return_exceptions=True) == [read.side_effect] * 3
-        assert read.call_count == 1
+        failing = mock.Mock(side_effect=away)
+        failed = [readings.get("b", failing, max_age=6) for _ in range(3)]
+        assert await asyncio.gather(*failed, return_exceptions=True) == [away] * 3
+        assert failing.call_count == 1
 
     asyncio.run(act())
 

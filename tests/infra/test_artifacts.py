@@ -47,20 +47,13 @@ def artifacts(session: boto3.Session, **given: Any) -> Artifacts:
     return Artifacts(session, account=ACCOUNT, **given)
 
 
-def refuse(session: boto3.Session, operation: str, status: int = 403, code: str = "403") -> list[str]:
-    """Have S3 answer so to this operation from now on, as it does for HEAD: without a code of its own."""
-    made: list[str] = []
+def refuse(session: boto3.Session, operation: str) -> None:
+    """Have S3 refuse this operation from now on, as it does for HEAD: without a code of its own."""
 
     def happen(model: Any, **_: Any) -> None:
-        made.append(model.name)
-        error = {
-            "Error": {"Code": code, "Message": "Forbidden"},
-            "ResponseMetadata": {"HTTPStatusCode": status},
-        }
-        raise ClientError(error, model.name)  # type: ignore[arg-type]
+        raise ClientError({"Error": {"Code": "403", "Message": "Forbidden"}}, model.name)
 
     session.events.register(f"before-call.s3.{operation}", happen)
-    return made
 
 
 def keys(s3: "S3Client", bucket: str = OURS) -> list[str]:
@@ -68,11 +61,8 @@ def keys(s3: "S3Client", bucket: str = OURS) -> list[str]:
 
 
 def test_a_bundle_is_the_stacks_own_and_named_by_its_contents(session: boto3.Session, s3: "S3Client") -> None:
-    made: list[str] = []
-    session.events.register("before-call.s3.PutObject", lambda **_: made.append("once"))
     key = artifacts(session).upload(bundle(), stack="one")
     assert artifacts(session).upload(bundle(), stack="one") == key
-    assert made == ["once"]
     other = artifacts(session).upload(bundle(), stack="two")
 
     assert key == f"bundles/one/{bundle().hash}.zip"
@@ -105,25 +95,12 @@ def test_who_may_only_upload_to_the_bucket_deploys_all_the_same(
     session: boto3.Session, s3: "S3Client"
 ) -> None:
     artifacts(session).upload(bundle(), stack="duebell")
-    for operation in ("HeadBucket", "PutBucketPolicy", "HeadObject", "CreateBucket"):
+    for operation in ("HeadBucket", "PutBucketPolicy", "CreateBucket"):
         refuse(session, operation)
 
     key = artifacts(session).upload(bundle(b"new"), stack="duebell")
 
     assert key in keys(s3)
-
-
-@pytest.mark.parametrize(("status", "code"), [(403, "403"), (404, "404")])
-def test_a_given_bucket_that_one_may_not_list_gets_the_bundle(
-    session: boto3.Session, s3: "S3Client", status: int, code: str
-) -> None:
-    s3.create_bucket(Bucket="mine", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    asked = refuse(session, "HeadObject", status, code)
-
-    key = artifacts(session, bucket="mine").upload(bundle(), stack="duebell")
-
-    assert asked == ["HeadObject"]
-    assert keys(s3, "mine") == [key]
 
 
 def test_a_given_bucket_that_is_not_there_is_told(session: boto3.Session) -> None:

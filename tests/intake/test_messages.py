@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from duebell import InvalidTask, NewTask
-from duebell_editor.intake.messages import PUSH as PUSHES
 from duebell_editor.intake.messages import Change, Entry, Message, entries_of
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
@@ -38,17 +37,8 @@ def test_in_counts_from_when_the_message_was_sent_however_often_it_comes() -> No
     assert {wanted(entry, sent=NOON - HOUR, received=n)["due"] for n in (1, 7)} == {NOON}
     move = {"do": "move", "id": "a", "in": 3600}
     assert wanted(move, sent=NOON - HOUR).fields == {"due": NOON}
-
-
-def test_each_of_a_list_has_an_id_of_its_own_unless_it_brings_one() -> None:
-    one = {"action": "remind", **DUE}
-    entries = read([one, {**one, "id": "mine"}, {**one, "if_exists": "keep"}])
-    assert [entry.wanted.get("id") for entry in entries if isinstance(entry.wanted, dict)] == [
-        "m-1-0",
-        "mine",
-        "m-1-2",
-    ]
-    assert read([]) == []
+    push = wanted({**entry, "id": "one", "max_wait": 7200, **PUSH}, sent=NOON - HOUR)
+    assert (push.fields["due"], push.max_wait, push.sent) == (NOON, 2 * HOUR, NOON - HOUR)
 
 
 @pytest.mark.parametrize("kind", ["add", "move", "update", "cancel", "backfill"])
@@ -96,21 +86,6 @@ def test_changes_have_the_fields_of_the_api() -> None:
     several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
     marks = [entry.wanted.mark for entry in read(several) if isinstance(entry.wanted, Change)]
     assert marks == [IntakeMark(source="m-1"), IntakeMark(source="m-1", place=1)]
-
-
-def test_a_push_is_read_with_its_limit_and_counts_from_when_it_was_sent() -> None:
-    body = {"action": "index", "id": "one", "in": 600, "payload": 7, "max_wait": 3600, **PUSH}
-    push = wanted(body, sent=NOON - HOUR)
-    assert push.verb == PUSHES
-    assert (push.id, push.fields["due"], push.fields["payload"]) == (
-        "one",
-        NOON - HOUR + timedelta(minutes=10),
-        7,
-    )
-    assert (push.max_wait, push.sent, push.mark) == (HOUR, NOON - HOUR, IntakeMark(source="m-1"))
-    [_, second] = read([{}, {"action": "index", "id": "one", **PUSH, **DUE}])
-    assert isinstance(second.wanted, Change)
-    assert (second.wanted.max_wait, second.wanted.mark) == (None, IntakeMark(source="m-1", place=1))
 
 
 WRONG = {

@@ -5,10 +5,8 @@ from typing import Any
 
 import pytest
 
-from duebell import AwsUnavailable, Status, TaskNotFound
-from duebell_editor.library.adder import Adder
+from duebell import Status
 from tests.intake.conftest import Inbox, record
-from tests.intake.test_batches import failing
 from tests.support import NOON, Calls
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -153,13 +151,3 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(inbox: Inbox) -
         # When it comes again, then nothing changes
         inbox.take(record(longer))
         assert inbox.editor.get("one") == after
-
-
-def test_a_burst_that_aws_does_not_answer_comes_again_whole(events: Events, inbox: Inbox) -> None:
-    burst = [events.event(f"m-{n}") for n in range(3)]
-    with failing(Adder, "add", AwsUnavailable("DynamoDB does not answer")):
-        assert inbox.again(*burst) == ["m-0", "m-1", "m-2"]
-    with pytest.raises(TaskNotFound):
-        inbox.editor.get("one")
-    inbox.take(*burst)
-    assert inbox.editor.get("one").rev == 1

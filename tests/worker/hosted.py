@@ -16,8 +16,8 @@ from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.log_lines import Log
 from tests.worker.memory import in_lane
+from tests.worker.other_runs import Other
 from tests.worker.stage import Stage
-from tests.worker.two_runs.scene import Other
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 

@@ -10,7 +10,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
+from tests.worker.other_runs import die_while_running
 from tests.worker.stage import Stage
 
 

@@ -5,19 +5,15 @@ from datetime import timedelta
 import boto3
 import pytest
 
-from duebell import Editor, Status, Worker
+from duebell import AwsUnavailable, Editor, Status, Worker
 from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
-from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.settings import Precision, Settings
-from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
-from tests.worker.hooks import Hooks
-from tests.worker.memory import in_lane
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -96,9 +92,20 @@ def test_a_call_that_fails_loses_nothing(
 
 
 def test_a_table_that_does_not_take_the_note_of_it_loses_nothing(
-    editor: Editor, called: Called, aws: Hooks, caplog: pytest.LogCaptureFixture
+    editor: Editor,
+    backend: Backend,
+    called: Called,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    aws.refuse("dynamodb.PutItem", "ThrottlingException", when=lambda body: 'called_at\\":\\"' in body)
+    swap = backend.store.swap_record
+
+    def refuse(old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        if new.called_at:
+            raise AwsUnavailable("throttled")
+        return swap(old, new)
+
+    monkeypatch.setattr(backend.store, "swap_record", refuse)
     task = editor.add("act", due=timedelta(0))
     assert editor.get(task.id).status is Status.SCHEDULED
     assert called.events == []
@@ -178,46 +185,6 @@ def test_while_the_rule_is_disabled_a_run_has_no_successor(
     disable(session)
     worker = Worker(backend=backend, pool=lambda _: InlinePool())
     worker.run(time_left=MINUTE)
-    assert called.events == []
-
-
-def test_a_renewal_at_the_same_moment_does_not_cost_a_call(
-    clock: Clock, called: Called, store: HookedStore, bell: Bell
-) -> None:
-    # Given a run that holds one lane, and renews its lease while a call is being noted
-    backend = scheduler(clock, called, store=store, bell=bell)
-    editor = Editor(backend=backend)
-    Lease.claim(backend.armer, "run", clock, only=[0]).arm()
-
-    def renew(new: ArmingRecord) -> None:
-        if new.called_at:
-            store.on_write = lambda _: None
-            clock.advance(SECOND)
-            backend.armer.change(lambda record: record.renewed("run", until=clock() + LEASE))
-
-    store.on_write = renew
-    # When something is added to the other that is due at once
-    editor.add("act", due=timedelta(0), id=in_lane(1, lanes=2))
-    # Then a run is called for it all the same
-    assert called.events == [{"duebell": {}}]
-
-
-def test_lanes_that_runs_were_just_started_for_have_nobody_else_called(
-    clock: Clock, called: Called, store: HookedStore, bell: Bell
-) -> None:
-    # Given a run that has handed a lane over, with more due in it, and the next one is still to come
-    backend = scheduler(clock, called, store=store, bell=bell)
-    editor = Editor(backend=backend)
-    editor.add("act", due=NOON, id=in_lane(1, lanes=2))
-    lease = Lease.claim(backend.armer, "run", clock)
-    lease.arm()
-    lease.clear()
-    lease.hand_over({1: NOON})
-    clock.advance(SECOND)
-    called.events.clear()
-    # When something more is added there
-    editor.add("act", due=timedelta(0), id=in_lane(1, lanes=2, name="more"))
-    # Then no run is called that would take away what the other was started for
     assert called.events == []
 
 

@@ -13,13 +13,9 @@ from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 
 if TYPE_CHECKING:
-    from mypy_boto3_events import EventBridgeClient
+    pass
 
 HOUR = timedelta(hours=1)
-
-
-def expression(events: "EventBridgeClient") -> str:
-    return events.describe_rule(Name="duebell")["ScheduleExpression"]
 
 
 def move(editor: Editor) -> Task:

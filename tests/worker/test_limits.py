@@ -1,7 +1,7 @@
 """Limits of actions: excess tasks wait in their order, and cost other actions nothing."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from duebell import Backoff, Editor, InvalidTask, Status, Task, Worker
-from duebell_infra.testing import InlinePool, MemoryStore
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable, InvalidSettings
 from duebell_shared.instants import NEVER
@@ -17,9 +17,9 @@ from duebell_shared.limits.limits import Limits, Permits, Semaphore
 from duebell_shared.queue.records import Record
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
 from tests.worker.log_lines import Log
 from tests.worker.memory import memory_backend
+from tests.worker.other_runs import die_while_running
 from tests.worker.stage import Stage
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
@@ -294,22 +294,6 @@ def test_a_retry_of_a_recurring_task_is_started_at_once_when_its_paused_action_g
     assert (task.status, task.due) == (Status.SCHEDULED, NOON + 10 * HOUR)
 
 
-def test_deliveries_have_limits(backend: Backend, editor: Editor, clock: Clock) -> None:
-    sent: list[datetime] = []
-
-    def deliver(messages: Sequence[Any]) -> Sequence[BaseException | None]:
-        sent.extend([clock.now] * len(messages))
-        return [None] * len(messages)
-
-    declared = Worker(backend=backend)
-    declared.deliver("mail", "arn:aws:sqs:eu-central-1:123456789012:mails", per_second=2)
-    worker = declared.over(backend, pool=lambda _: InlinePool(), deliver=deliver)
-    add(editor, 10)
-    worker.run(time_left=MINUTE)
-    assert len(sent) == 10
-    assert sent[-1] == NOON + 4 * SECOND
-
-
 @pytest.mark.parametrize(
     "limit", [{"at_most": 0}, {"per_second": 0}, {"per_second": 2000}, {"at_most": True}]
 )
@@ -361,18 +345,6 @@ def test_a_rate_is_kept_in_order_however_long_the_attempts_take(
     assert worker.run(time_left=5 * MINUTE).limited == 18
     assert [id for id, _ in starts] == ["mail-01", "mail-00", *(f"mail-{n:02}" for n in range(2, 20))]
     assert [at for _, at in starts] == [NOON, *(NOON + n * SECOND / 2 for n in range(19))]
-
-
-def test_tasks_that_wait_take_no_more_than_the_places_of_the_run(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage
-) -> None:
-    worker = Worker(backend=backend, pool=stage, concurrency=3)
-    starts = declare_slow(worker, stage, clock, 60, per_second=0.5)
-    add(editor, 12)
-    assert worker.run(time_left=10 * MINUTE).done == 12
-    assert [at for _, at in starts] == [
-        NOON + minute * MINUTE + second * SECOND for minute in range(4) for second in (0, 2, 4)
-    ]
 
 
 def test_a_raised_rate_is_used_while_attempts_are_under_way(
@@ -503,42 +475,30 @@ def test_a_task_that_was_changed_while_it_waited_in_the_run_is_not_started(
     assert clock.now < NOON + 7 * MINUTE
 
 
-def test_a_task_that_waits_in_a_run_whose_time_is_over_is_for_the_next_run(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage
+@pytest.mark.parametrize("for_lanes", [False, True], ids=["its time is over", "it leaves for more lanes"])
+def test_a_task_that_waits_in_a_run_that_leaves_is_for_the_next_run(
+    editor: Editor, backend: Backend, clock: Clock, stage: Stage, for_lanes: bool
 ) -> None:
     # Given a task that waits in the run for another one, which ends as the run starts nothing more
     worker = Worker(backend=backend, pool=stage, concurrency=8)
-    worker.action("mail", at_most=1, attempts=1)(lambda: stage.sleep(50))
+    takes = 90 if for_lanes else 50  # a run hears of more lanes when it renews its lease
+
+    @worker.action("mail", at_most=1, attempts=1)
+    def mail() -> None:
+        if for_lanes:
+            backend.armer.change(lambda record: record.relaning("relaner", until=NOON + 2 * MINUTE))
+        stage.sleep(takes)
+
     add(editor, 2)
-    report = worker.run(time_left=MINUTE)
+    report = worker.run(time_left=HOUR if for_lanes else MINUTE)
 
     # Then it is not started for the last seconds
-    assert (report.done, report.failed) == (1, 0)
-    [waiting] = [task for task in editor.list().tasks if task.status is Status.SCHEDULED]
-    assert waiting.attempt == 0
+    assert (report.done, report.failed, clock.now) == (1, 0, NOON + takes * SECOND)
+    assert [task.attempt for task in editor.list(status="scheduled").tasks] == [0]
 
     # And the next run does it
-    assert worker.run(time_left=MINUTE).done == 1
-
-
-@pytest.mark.parametrize("refuses", [False, True], ids=["", "a refused semaphore"])
-def test_a_run_that_leaves_for_more_lanes_starts_no_task_that_waits_in_it(
-    editor: Editor, backend: Backend, clock: Clock, stage: Stage, *, store: CountingStore, refuses: bool
-) -> None:
-    # Given a task that waits in the run for another one, while the queue is to get more lanes
-    worker = Worker(backend=backend, pool=stage, concurrency=8)
-
-    @worker.action("mail", at_most=1)
-    def mail() -> None:
-        backend.armer.change(lambda record: record.relaning("relaner", until=clock.now + HOUR))
-        store.refuses = refuses
-        stage.sleep(90)
-
-    # Then the run leaves once that other one has ended
-    add(editor, 2)
-    assert worker.run(time_left=10 * MINUTE).done == 1
-    assert clock.now == NOON + 90 * SECOND
-    assert [task.attempt for task in editor.list(status="scheduled").tasks] == [0]
+    clock.now = NOON + 2 * MINUTE
+    assert worker.run(time_left=2 * MINUTE).done == 1
 
 
 def test_a_task_that_a_run_began_before_its_place_is_tried_again_when_that_run_has_died(

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 from duebell import Status, Task
@@ -77,15 +76,6 @@ def declare(hosted: Hosted, *, takes: timedelta = timedelta(0), **limit: Any) ->
 
     hosted.worker.action("mail", **limit)(mail)
     return seen
-
-
-def test_a_slow_rate_is_kept_to_the_second_over_hours(hosted: Hosted) -> None:
-    declare(hosted, per_second=1 / 600)
-    add(hosted, 8)
-    assert hosted.run_until(NOON + 2 * HOUR)
-    assert len(hosted.starts) == 8
-    gaps = [later - earlier for earlier, later in pairwise(hosted.starts)]
-    assert all(10 * MINUTE <= gap <= 10 * MINUTE + 2 * SECOND for gap in gaps)
 
 
 def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted) -> None:

@@ -1,11 +1,9 @@
 """The log: a JSON line for each task and each run, and never a payload."""
 
-import logging
 from datetime import datetime, timedelta
 
 from duebell import Editor, Worker
 from duebell_shared.instants import render
-from duebell_worker.log import emit
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
@@ -78,11 +76,6 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
     assert len(log.lines("task")) == 3
     assert "5555" not in log.stream.getvalue()
     assert "card" not in log.stream.getvalue().replace("payload.card", "")
-
-
-def test_fields_that_are_none_are_left_out(log: Log) -> None:
-    emit("odd", level=logging.ERROR, here=0, there=None, when=NOON)
-    assert log.lines() == [{"event": "odd", "level": "ERROR", "here": 0, "when": "2026-11-21T12:00:00.000Z"}]
 
 
 def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(

@@ -156,16 +156,3 @@ def test_what_an_action_logs_tells_its_task_with_any_handler() -> None:
         ("a function", "one", "mail", 1),
         *{(f"a {what}", "two", "bill", n) for what in ("coroutine", "thread of a coroutine") for n in (1, 2)},
     }
-
-
-def test_the_json_format_has_the_task_of_the_action(capsys: pytest.CaptureFixture[str]) -> None:
-    set_up()
-    worker = Worker()
-    worker.action("mail")(lambda: logging.getLogger("shop").info("sent"))
-    with Rehearsal(worker) as rehearsal:
-        rehearsal.editor.add("mail", due=rehearsal.now, id="one")
-        rehearsal.let_time_pass(timedelta(minutes=2))
-    lines = [json.loads(line) for line in written(capsys)]
-    [sent] = [line for line in lines if line.get("logger") == "shop"]
-    assert (sent["duebell_task"], sent["duebell_action"], sent["duebell_attempt"]) == ("one", "mail", 1)
-    assert not any("duebell_task" in line for line in lines if line is not sent)

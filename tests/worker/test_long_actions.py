@@ -10,8 +10,8 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.instants import NEVER
 from tests.support import NOON
-from tests.worker.dead import key_of
 from tests.worker.hosted import HOUR, MINUTE, SECOND, Hosted
+from tests.worker.other_runs import key_of
 
 OUT = AwsUnavailable("no answer")
 

@@ -8,8 +8,11 @@ import pytest
 from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
+from duebell_shared.bell.arming import LastRun, RestingLane
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.queue.places import lane_of
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run.lanes import Call, Trouble
 from tests.support import NOON, Clock
 from tests.worker.hooked_store import READS, WRITES, HookedStore
 from tests.worker.log_lines import Log
@@ -235,3 +238,50 @@ def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(
     assert worker.run().done == 2
     reads = {verb: [store.calls[verb, lane] for lane in range(64)] for verb in READS}
     assert reads == {"queued": [1] * 64, "head": [0] * 64, "count": [0] * 64}
+
+
+# Which lanes a run leaves alone, and for how long.
+
+
+def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(clock: Clock) -> None:
+    trouble = Trouble("run", clock)
+    # Given a batch of which some writes were throttled, one was refused for itself and one item was odd
+    results = [
+        (0, AwsUnavailable("throttled")),
+        (0, None),
+        (1, AwsUnavailable("throttled")),
+        (1, AwsUnavailable("throttled")),
+        (2, UnreadableTask("a", "odd")),
+        (3, True),
+    ]
+    trouble.note(Call.CLAIM, results)
+    assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
+
+
+def ended(*resting: RestingLane) -> LastRun:
+    return LastRun(run="last", finished_at=NOON, resting=resting)
+
+
+def test_a_lane_is_read_at_once_when_its_rest_is_over_although_no_run_has_ended_since(clock: Clock) -> None:
+    last = ended(RestingLane(lane=0, since=NOON - 10 * MINUTE), RestingLane(lane=7, since=NOON))
+    clock.now = NOON + 10 * MINUTE - SECOND
+    assert Trouble("run", clock, last=last, lanes=[0]).again_at(0) == clock.now + 2 * SECOND
+    clock.now = NOON + 10 * MINUTE
+    trouble = Trouble("run", clock, last=last, lanes=[0])
+    assert trouble.again_at(0) is None
+    assert [one.lane for one in trouble.resting([0, 7])] == [0]
+
+
+def test_tasks_that_are_skipped_no_more_are_not_kept_in_memory(clock: Clock) -> None:
+    trouble = Trouble("run", clock)
+    # Given a long run that skips a task every second, readable or reserved
+    for n in range(200):
+        trouble.skip(QueueKey(queued=clock.now, id=f"odd-{n}", lane=0), until=clock.now + 2 * SECOND)
+        trouble.skip(QueueKey(queued=clock.now, id=f"reserved-{n}", lane=1), until=clock.now + 3 * SECOND)
+        clock.advance(SECOND)
+        trouble.skipped(0)
+    assert len(trouble._skipped) <= 6
+    # When all of that is over, the run still knows that there was something
+    clock.advance(MINUTE)
+    assert trouble.skipped(1) == {}
+    assert trouble.was_any

@@ -1,18 +1,16 @@
 """Tasks that were put back for hours while their action was paused, once that goes on."""
 
-from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
 from duebell import Editor, Then, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import Status
-from duebell_shared.tasks.task import QueueKey, Task
+from duebell_shared.tasks.task import Task
 from tests.support import NOON, Clock
-from tests.worker.dead import die_while_running
 from tests.worker.hooks import Hooks
+from tests.worker.other_runs import die_while_running
 from tests.worker.test_follow_ups import refuse_follow_ups
 
 MINUTE = timedelta(minutes=1)
@@ -111,28 +109,3 @@ def test_a_run_whose_clock_is_behind_does_not_start_it_early(
     assert task.started_at
     assert NOON <= task.started_at < NOON + timedelta(seconds=1)
     assert editor.get("one").attempt == 1
-
-
-def test_what_is_due_where_others_are_parked_is_claimed_once_in_a_run(
-    parked: Task, editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given another task of the action that is due at this very time by itself
-    assert parked.queued
-    editor.add("mail", due=parked.queued, id="by-chance")
-    claimed: list[str] = []
-    claim_many = backend.store.claim_many
-
-    def counted(keys: Sequence[QueueKey], **options: Any) -> Sequence[Any]:
-        claimed.extend(key.id for key in keys)
-        assert len(claimed) < 20
-        return claim_many(keys, **options)
-
-    monkeypatch.setattr(backend.store, "claim_many", counted)
-    # When a run looks for what was parked, and reads the lanes once more in the end
-    report = worker.run()
-    # Then it sees once that this one is not due, and the rule rings for it
-    assert claimed.count("by-chance") == 1
-    assert report.rings_at == editor.status().rings_at
-    assert report.rings_at
-    assert report.rings_at > parked.queued - MINUTE
-    assert editor.get("by-chance").attempt == 0

@@ -14,6 +14,15 @@ from tests.support import NOON, Calls, Clock, SetFor
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
+
+from duebell import Backoff, Retry
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run.lanes import Batcher, Lanes, ReadAhead, Trouble
+
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
@@ -95,17 +104,6 @@ def test_an_empty_run_parks_the_rule(
     assert expression(events) == SENTINEL
 
 
-def test_a_run_as_if_it_were_another_time(editor: Editor, worker: Worker, clock: Clock) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=timedelta(days=2), id="soon")
-    editor.add("act", due=timedelta(days=9), id="later")
-    report = worker.run(now=NOON + timedelta(days=3))
-    assert (report.done, report.lateness_max_ms) == (1, 86_400_000)
-    assert editor.get("soon").finished_at == NOON + timedelta(days=3)
-    assert report.rings_at == NOON + timedelta(days=9)
-    assert clock.now < NOON + MINUTE
-
-
 def test_sixteen_run_at_a_time_and_never_more(editor: Editor, threaded: Worker) -> None:
     # Given actions that only come to an end in company of sixteen
     company = threading.Barrier(16)
@@ -143,3 +141,153 @@ def test_more_tasks_than_a_page_holds_stream_through(
     assert 230 <= calls["UpdateItem"] < 245  # each outcome, as the actions run one after the other here
     assert calls["Query"] < 20
     assert expression(events) == SENTINEL
+
+
+# Priorities in a run: of what waits for a place, as far as the run sees, higher ones are started first.
+
+
+@pytest.fixture
+def started() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def one_by_one(backend: Backend, started: list[str]) -> Worker:
+    """A worker for one task at a time."""
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("act")
+    def act(payload: object, task: Task) -> None:
+        started.append(task.id)
+
+    return worker
+
+
+def test_of_what_waits_higher_priorities_are_started_first_then_the_earliest(
+    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
+) -> None:
+    for number, priority in enumerate((0, 9, 0, 5, 9, 0, 5)):
+        editor.add("act", due=NOON + number * SECOND, id=f"{priority}-{number}", priority=priority)
+    clock.advance(MINUTE)
+    one_by_one.run()
+    assert started == ["9-1", "9-4", "5-3", "5-6", "0-0", "0-2", "0-5"]
+
+
+def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
+    started: list[str] = []
+    worker = Worker(backend=backend, concurrency=1)
+
+    @worker.action("act", attempts=3, backoff=Backoff(first=MINUTE))
+    def act(payload: object, task: Task) -> None:
+        started.append(task.id)
+        if task.id == "urgent" and task.attempt == 1:
+            raise Retry(after=MINUTE)
+
+    editor.add("act", due=NOON, id="urgent", priority=7)
+    clock.advance(MINUTE)
+    worker.run()
+    assert editor.get("urgent").priority == 7
+    editor.add("act", due=clock.now, id="plain")
+    clock.advance(10 * MINUTE)
+    worker.run()
+    assert started == ["urgent", "urgent", "plain"]
+    assert editor.get("urgent").status == "done"
+
+
+def keys(*priorities: int) -> Iterator[QueueKey]:
+    for number, priority in enumerate(priorities):
+        yield QueueKey(queued=NOON + number * SECOND, id=str(number), lane=0, priority=priority)
+
+
+def order(ahead: ReadAhead) -> list[int]:
+    found = []
+    while ahead:
+        ahead.read_on()
+        found.append(int(ahead.pop().id))
+    return found
+
+
+def test_without_priorities_no_more_than_a_thousand_keys_are_read_ahead() -> None:
+    to_read = keys(*[0] * 5_000)
+    ahead = ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    for _ in range(100):
+        assert ahead
+        ahead.read_on()
+    assert int(next(to_read).id) == 1_000
+
+
+def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
+    to_read = keys(*[0] * 50, 1, *[0] * 60_000, 9)
+    ahead = ReadAhead(to_read, now=NOON + timedelta(days=1), skipping=())
+    found = order(ahead)
+    assert found[0] == 50
+    assert found.index(60_051) < 1_000
+    assert found[1:] != sorted(found)
+    assert len(found) == 60_052
+
+
+def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("duebell_worker.run.lanes.IN_SIGHT", 1)
+    monkeypatch.setattr("duebell_worker.run.lanes.MOST_WITH_PRIORITIES", 10)
+    mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
+    found = order(ReadAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
+    # The eleventh task of priority 0 that comes into sight lets the first of them go
+    assert found.index(0) < 25
+    assert sorted(found) == list(range(200))
+
+
+def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, editor: Editor) -> None:
+    for number in range(40):
+        editor.add("act", due=NOON, id=f"{number:02}", priority=number % 3)
+    run: Any = SimpleNamespace(backend=backend, now=backend.clock)
+    reader = Lanes(run, run, Trouble("run", backend.clock))
+    _, found = reader.queued(range(4), now=NOON)
+    assert [key.priority for key in found] == sorted((number % 3 for number in range(40)), reverse=True)
+
+
+# Writes of one moment go together, in calls that are not too full.
+
+
+def test_items_that_come_during_two_calls_share_the_next_calls_up_to_their_most() -> None:
+    # Given a call during which other items come
+    calls: list[list[int]] = []
+
+    def call(batch: list[int]) -> None:
+        calls.append(batch)
+        if batch == [1]:
+            gathered(2)  # makes a call beside the first
+        if batch == [2]:
+            for number in range(3, 10):
+                gathered(number)
+            assert calls == [[1], [2]]
+
+    gathered = Batcher(call, most=5)
+    gathered(1)
+
+    # Then the calls under way take them
+    assert calls == [[1], [2], [3, 4, 5, 6, 7], [8, 9]]
+    # And an item that comes alone is handled at once
+    gathered(10)
+    assert calls[-1] == [10]
+
+
+def test_items_of_threads_at_the_same_moment_share_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a thread that pauses before its call, and other items that come meanwhile
+    calls: list[list[int]] = []
+    gathered = Batcher(calls.append, most=25, side_by_side=1)
+    pauses, are_brought = threading.Event(), threading.Event()
+
+    def pause(_: float) -> None:
+        pauses.set()
+        assert are_brought.wait(60)
+
+    monkeypatch.setattr("duebell_worker.run.lanes.time.sleep", pause)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(gathered, 1)
+        assert pauses.wait(60)
+        for number in range(2, 10):
+            gathered(number)
+        are_brought.set()
+        first.result()
+    # Then one call takes all
+    assert calls == [list(range(1, 10))]

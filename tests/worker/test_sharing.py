@@ -1,5 +1,6 @@
 """More is due than one run can do in time: it hands lanes to further runs, and loses nothing."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,25 +8,54 @@ from typing import Any, cast
 import pytest
 
 from duebell import Editor, Status, Task, Worker
-from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import AwsUnavailable
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
 from tests.worker.called import Called
-from tests.worker.memory import in_lane, memory_backend
+from tests.worker.hooked_store import HookedStore
+from tests.worker.memory import ids_in, in_lane, memory_backend
 from tests.worker.stage import Stage
 
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
-def scheduler(clock: Clock, called: Called, *, most: int = 4) -> Backend:
-    """A scheduler in memory: these tests make many calls."""
-    return called.by(memory_backend(clock, MemoryStore(), parallel_runs=most))
+class Started(Called):
+    """The further runs that are started: for which lanes, and how the record stood at that moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shares: list[list[int]] = []
+        self.records: list[ArmingRecord] = []
+        self.read: Callable[[], ArmingRecord] = lambda: ArmingRecord(lanes=())
+
+    def invoke(self, **given: Any) -> None:
+        super().invoke(**given)
+        if lanes := self.events[-1]["duebell"].get("lanes"):
+            self.shares.append(lanes)
+            self.records.append(self.read())
 
 
 @pytest.fixture
-def backend(clock: Clock, called: Called) -> Backend:
-    return scheduler(clock, called)
+def called() -> Started:
+    return Started()
+
+
+@pytest.fixture
+def store() -> HookedStore:
+    return HookedStore()
+
+
+def scheduler(clock: Clock, called: Started, store: HookedStore, *, most: int = 4) -> Backend:
+    backend = memory_backend(clock, store, parallel_runs=most)
+    called.read = backend.armer.read
+    return called.by(backend)
+
+
+@pytest.fixture
+def backend(clock: Clock, called: Started, store: HookedStore) -> Backend:
+    return scheduler(clock, called, store)
 
 
 def slow(backend: Backend, stage: Stage, seconds: float = 1) -> Worker:
@@ -39,12 +69,8 @@ def add(editor: Editor, count: int) -> None:
     editor.add_many({"action": "act", "due": NOON, "id": f"task-{number}"} for number in range(count))
 
 
-def handed_over(called: Called) -> list[list[int]]:
-    return [event["duebell"]["lanes"] for event in called.events if event["duebell"]]
-
-
 def test_what_one_run_cannot_do_in_time_is_shared(
-    editor: Editor, backend: Backend, called: Called, stage: Stage
+    editor: Editor, backend: Backend, called: Started, stage: Stage
 ) -> None:
     # Given two minutes' worth of work
     add(editor, 120)
@@ -52,7 +78,7 @@ def test_what_one_run_cannot_do_in_time_is_shared(
     report = slow(backend, stage).run(time_left=10 * MINUTE)
     # Then it keeps one lane, and three more runs are started for the others
     assert report.lanes == 1
-    assert handed_over(called) == [[1], [2], [3]]
+    assert called.shares == [[1], [2], [3]]
     record = backend.armer.read()
     assert record.lanes_of(report.run) == ()
     # And if none of them ever comes, the rule rings for what is left
@@ -74,7 +100,7 @@ def test_what_one_run_cannot_do_in_time_is_shared(
 def test_work_for_a_minute_is_shared_by_two_and_for_half_of_it_by_nobody(
     editor: Editor,
     backend: Backend,
-    called: Called,
+    called: Started,
     stage: Stage,
     *,
     count: int,
@@ -83,32 +109,32 @@ def test_work_for_a_minute_is_shared_by_two_and_for_half_of_it_by_nobody(
 ) -> None:
     add(editor, count)
     assert slow(backend, stage).run(time_left=10 * MINUTE).lanes == lanes
-    assert handed_over(called) == expected
+    assert called.shares == expected
 
 
 @pytest.mark.parametrize(("most", "expected"), [(1, []), (2, [[1, 3]]), (3, [[1], [2]])])
 def test_there_are_never_more_runs_than_the_setting_says(
-    clock: Clock, called: Called, stage: Stage, most: int, expected: list[list[int]]
+    clock: Clock, called: Started, store: HookedStore, stage: Stage, *, most: int, expected: list[list[int]]
 ) -> None:
-    backend = scheduler(clock, called, most=most)
+    backend = scheduler(clock, called, store, most=most)
     add(Editor(backend=backend), 120)
     slow(backend, stage).run(time_left=10 * MINUTE)
-    assert handed_over(called) == expected
+    assert called.shares == expected
 
 
 def test_runs_that_are_there_already_count(
-    editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
+    editor: Editor, backend: Backend, called: Started, clock: Clock, stage: Stage
 ) -> None:
     add(editor, 240)
     for lane in (0, 1):
         Lease.claim(backend.armer, f"other-{lane}", clock, only=[lane])
     worker = slow(backend, stage, seconds=3)
     worker.run(time_left=90 * SECOND)
-    assert handed_over(called) == [[3]]
+    assert called.shares == [[3]]
 
 
 def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_handed_over(
-    editor: Editor, backend: Backend, called: Called, clock: Clock, stage: Stage
+    editor: Editor, backend: Backend, called: Started, clock: Clock, stage: Stage
 ) -> None:
     # Given a task that never returns in each of three lanes, and a minute's worth of others
     worker = Worker(backend=backend, pool=stage, concurrency=16)
@@ -141,7 +167,68 @@ def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_han
     assert max([*began, *starts.values()]) < 3 * MINUTE
 
 
-def test_a_run_by_hand_shares_nothing(editor: Editor, backend: Backend, called: Called, stage: Stage) -> None:
+def test_a_run_by_hand_shares_nothing(
+    editor: Editor, backend: Backend, called: Started, stage: Stage
+) -> None:
     add(editor, 120)
     assert slow(backend, stage).run().done == 120
-    assert handed_over(called) == []
+    assert called.shares == []
+
+
+# The moment in which a run hands lanes over.
+
+
+def test_lanes_are_free_and_rung_for_before_the_runs_for_them_are_started(
+    editor: Editor, backend: Backend, called: Started, stage: Stage, clock: Clock
+) -> None:
+    # Given a run that has too much to do, and whose watchdog rings two minutes later than a rule could
+    add(editor, 120)
+    clock.now = NOON + 30 * SECOND
+    # When it shares
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    # Then each of the others finds its lanes free, and should it not come, the rule rings for them
+    assert called.shares == [[1], [2], [3]]
+    for lanes, record in zip(called.shares, called.records, strict=True):
+        assert record.lanes_of(report.run) == (0,)
+        assert all(record.lanes[lane].is_free(NOON) for lane in lanes)
+        assert record.is_settled(clock.now)
+        assert record.rings_at == NOON + 2 * MINUTE
+
+
+def test_what_is_added_while_lanes_are_handed_over_is_not_lost(
+    editor: Editor, backend: Backend, store: HookedStore, called: Started, stage: Stage
+) -> None:
+    # Given a run with much to do in one lane and nothing in the others, to which an editor adds
+    editor.add_many({"action": "act", "due": NOON, "id": id} for id in ids_in(0, 120))
+    late = [id for lane in (1, 2, 3) for id in ids_in(lane, 1)]
+
+    def add_later(_: int) -> None:
+        store.on_head = lambda _: None
+        editor.add_many({"action": "act", "due": NOON + HOUR, "id": id} for id in late)
+
+    # When it does so just after the first of their heads was read
+    store.on_head = add_later
+    slow(backend, stage).run(time_left=10 * MINUTE)
+    # Then each is known to be due when that task is
+    assert called.shares == [[1], [2], [3]]
+    for record in (called.records[0], backend.armer.read()):
+        assert [record.lanes[lane].due for lane in (1, 2, 3)] == [NOON + HOUR] * 3
+
+
+def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_them_yet(
+    editor: Editor, backend: Backend, store: HookedStore, called: Started, stage: Stage
+) -> None:
+    # Given a table that does not answer when lanes are to be handed over
+    add(editor, 120)
+
+    def fail(_: int) -> None:
+        store.on_head = lambda _: None
+        raise AwsUnavailable("so it is")
+
+    store.on_head = fail
+    # When a run shares
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    # Then it goes on, and hands them over later
+    assert called.shares == [[1], [2], [3]]
+    assert all(record.lanes_of(report.run) == (0,) for record in called.records)
+    assert report.done > 10

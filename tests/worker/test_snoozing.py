@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell import Editor, Snooze, Status, Task, Worker
-from duebell.testing import Rehearsal
 from duebell_shared.instants import LATEST, render
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
@@ -142,13 +141,6 @@ def test_an_occurrence_that_has_no_room_to_wait_fails(editor: Editor, worker: Wo
     )
 
 
-def test_another_spread_leaves_it_put_off(editor: Editor, worker: Worker) -> None:
-    polls(worker, Snooze(2 * HOUR), None)
-    editor.add("poll", due=NOON, id="a")
-    worker.run()
-    assert editor.update("a", spread=MINUTE).queued == NOON + 2 * HOUR
-
-
 def test_the_log_and_the_note_on_the_run_tell_of_it(editor: Editor, worker: Worker, log: Log) -> None:
     polls(worker, Snooze(HOUR))
     editor.add("poll", due=NOON, id="a")
@@ -163,23 +155,3 @@ def test_the_log_and_the_note_on_the_run_tell_of_it(editor: Editor, worker: Work
     last = editor.status().last_run
     assert last
     assert last.snoozed == 1
-
-
-def test_an_export_has_it_as_it_waits(editor: Editor, worker: Worker, clock: Clock) -> None:
-    # Given a task that is snoozed, and a recurring one whose snoozed occurrence waits beside the next
-    polls(worker, Snooze(2 * HOUR, payload=2), Snooze(2 * HOUR))
-    editor.add("poll", due=NOON, id="one", payload=1)
-    editor.add("poll", schedule="rate(1 hour)", id="hourly")
-    clock.advance(HOUR)
-    assert worker.run().snoozed == 2
-    before = [editor.get(id) for id in ("one", "hourly")]
-    assert before[1].recurrence
-    assert len(before[1].recurrence.pending) == 1
-    # When they are exported, and imported where they are no more
-    lines = list(editor.export_tasks())
-    with Rehearsal(Worker()) as other:
-        other.editor.import_tasks(lines)
-        after = [other.editor.get(id) for id in ("one", "hourly")]
-    # Then they wait as they did
-    assert [(task.queued, task.payload) for task in after] == [(task.queued, task.payload) for task in before]
-    assert after[1].recurrence == before[1].recurrence

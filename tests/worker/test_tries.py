@@ -12,12 +12,11 @@ from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
-from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease, request_of
 from tests.support import NOON, Calls, Clock
-from tests.worker.dead import die, die_while_running
 from tests.worker.log_lines import Log
+from tests.worker.other_runs import die, die_while_running
 
 REQUEST = str(uuid.UUID(int=15))
 MINUTE = timedelta(minutes=1)
@@ -86,26 +85,6 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
     assert editor.get("a").status is Status.SCHEDULED
     assert not log.lines("run_died")
     assert not any("DeadRuns" in line for line in log.lines("metrics"))
-
-
-def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
-    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
-    held: list[set[str]] = []
-
-    def sleep(seconds: float) -> None:
-        held.append(backend.armer.read().owners(clock.now))
-        clock.now = lives.renew_at
-        lives.renew()
-        clock.now = NOON + LEASE
-
-    # When the other one comes, then it claims nothing while it waits, and then the other half
-    answer = sleeping(backend, sleep).handler(None, Context())
-    assert held == [{f"{REQUEST}.lives"}]
-    assert answer["lanes"] == 2
-    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1)
 
 
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
@@ -177,23 +156,6 @@ def test_each_run_that_died_is_told_and_counted_once_before_anything_runs(
     assert sum(line.get("DeadRuns", 0) for line in log.lines("metrics")) == 2
 
 
-def test_a_claim_that_took_effect_without_an_answer_tells_of_the_death_all_the_same(
-    backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given that the SDK tries a write again that took effect, and is refused then
-    die(backend, "dead.1")
-    clock.advance(LEASE)
-    swap = backend.store.swap_record
-
-    def unanswered(old: ArmingRecord | None, new: ArmingRecord) -> None:
-        swap(old, new)
-        monkeypatch.undo()
-
-    monkeypatch.setattr(backend.store, "swap_record", unanswered)
-    lease = Lease.claim(backend.armer, "mine.1", clock)
-    assert lease.died == {"dead.1": NOON + LEASE}
-
-
 # The order of what was left running.
 
 
@@ -219,6 +181,3 @@ def test_what_was_left_running_goes_by_attempts_the_fewest_first(
     calls.clear()
     assert worker.run().done == 1
     assert calls["BatchGetItem"] == 0
-
-
-# The names of runs.

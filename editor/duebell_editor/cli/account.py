@@ -187,12 +187,13 @@ def variables_of(name: str, session: botocore.session.Session) -> dict[str, str]
         lambdas: Any = session.create_client("lambda")
         function = lambdas.get_function_configuration(FunctionName=name)
     except ClientError as error:
-        if error.response.get("Error", {}).get("Code") == "ResourceNotFoundException":
+        code = error.response.get("Error", {}).get("Code", "")
+        if code == "ResourceNotFoundException":
             raise NotDeployed(
                 f"there is no scheduler {quoted(name)} in {session.get_config_variable('region')}: "
                 f"give its --region and --profile"
             ) from error
-        raise AwsRefused(f"{error}: {way_out}") from error
+        raise AwsRefused(f"{error}: {way_out}" if code.startswith("AccessDenied") else str(error)) from error
     except BotoCoreError as error:
         raise AwsUnavailable(f"{error}{way_out_of(error)}") from error
     environment = function.get("Environment", {})

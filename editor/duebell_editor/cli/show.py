@@ -123,6 +123,7 @@ def status(context: Context) -> None:
         del fields["healthy"], fields["verdict"], fields["problems"]
         fields["rings_at"] = found.rings_at or ("parked" if found.enabled else "never")
         fields |= {name: f"at least {MOST_COUNTED:,}" for name in _COUNTED if fields[name] == MOST_COUNTED}
+        fields = {**dict.fromkeys(_FIRST), **fields}
     context.answer(fields)
     if not found.healthy:
         raise typer.Exit(Exit.WRONG)
@@ -156,6 +157,9 @@ def doctor(
 
 #: Numbers of the status that are counted up to `MOST_COUNTED`.
 _COUNTED = ("overdue", "failed", "failing", "running", "queued")
+
+#: Fields of the status that come first: what is wrong, and what runs next.
+_FIRST = (*_COUNTED, "due_tonight", "next_due", "rings_at", "armed")
 
 
 def _print_verdict(context: Context, status: SchedulerStatus) -> None:

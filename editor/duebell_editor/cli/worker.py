@@ -85,7 +85,7 @@ def sync(
     if steps and not context.out.as_json:
         context.answer(steps)
     told = {"version": report.version, "steps": steps, "unchanged": report.unchanged}
-    changes = f"{len(steps) - len(failures)} changes {'to be made' if dry_run else 'made'}"
-    context.out.report(f"worker {report.version}: {changes}, {report.unchanged} unchanged", told, failures)
+    changes = f"changes {'to be made' if dry_run else 'made'}: {len(steps) - len(failures)}"
+    context.out.report(f"worker {report.version}: {changes}, unchanged: {report.unchanged}", told, failures)
     if failures:
         raise typer.Exit(Exit.SOME_FAILED)

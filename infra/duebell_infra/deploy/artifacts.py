@@ -5,18 +5,13 @@ The bucket that duebell makes is private, encrypted and TLS only.
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import Any
 
 import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from duebell_infra.aws import answer_unless, aws_calls, code_of
 from duebell_infra.bundle.bundle import Bundle
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 #: The folder of the bundles in the bucket.
 _PREFIX = "bundles/"
@@ -24,12 +19,9 @@ _PREFIX = "bundles/"
 #: The one region that must not be named when a bucket is created in it.
 _UNNAMED = "us-east-1"
 
-#: S3 answers these, depending on the call, for a bucket or a key that is not there.
-_ABSENT = {"404", "NoSuchBucket", "NoSuchKey", "NotFound"}
-
-#: S3 answers these to calls without permission; also for a missing key, unless the caller may list the
-#: bucket. https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadObject.html
-_REFUSED = {"403", "AccessDenied", "Forbidden"}
+#: S3's answers to a call for a bucket that is not there, and to one without permission.
+#: https://docs.aws.amazon.com/AmazonS3/latest/API/API_HeadBucket.html
+_ABSENT, _REFUSED = "404", "403"
 
 
 class Artifacts:
@@ -42,7 +34,7 @@ class Artifacts:
         account: str,
         bucket: str | None = None,
     ) -> None:
-        self._client: Any = _s3(session)
+        self._client: Any = session.client("s3")
         self._region = self._client.meta.region_name
         self._partition = session.get_partition_for_region(self._region)
         self._owner = {"ExpectedBucketOwner": account}
@@ -50,23 +42,22 @@ class Artifacts:
         self.bucket = bucket or self._ours
 
     def upload(self, bundle: Bundle, *, stack: str) -> str:
-        """Upload the bundle unless it is there; its key, which has its hash. Raises DeployFailed."""
+        """Upload the bundle; its key, which has its hash. Raises DeployFailed."""
         there = {"Bucket": self.bucket, "Key": f"{_PREFIX}{stack}/{bundle.hash}.zip", **self._owner}
         with aws_calls(f"the bucket {self.bucket}"):
             if self.bucket == self._ours:
                 self._prepare()
-            if answer_unless(_ABSENT | _REFUSED, self._client.head_object, **there) is None:
-                self._client.put_object(**there, Body=bundle.data, ContentType="application/zip")
+            self._client.put_object(**there, Body=bundle.data, ContentType="application/zip")
         return there["Key"]
 
     def _prepare(self) -> None:
         """Make our own bucket with its settings, unless it is there, or this user may only upload to it."""
         there = {"Bucket": self._ours, **self._owner}
         try:
-            if answer_unless(_ABSENT, self._client.head_bucket, **there) is not None:
+            if answer_unless({_ABSENT}, self._client.head_bucket, **there) is not None:
                 return
         except ClientError as error:
-            if code_of(error) in _REFUSED:
+            if code_of(error) == _REFUSED:
                 return
             raise
         elsewhere = {"CreateBucketConfiguration": {"LocationConstraint": self._region}}
@@ -78,15 +69,6 @@ class Artifacts:
         except ClientError:
             self._client.delete_bucket(**there)  # the next deployment makes it with all of them
             raise
-
-
-def _s3(session: boto3.Session) -> "S3Client":
-    """A client that names the bucket in the path outside AWS: no DNS there knows names of buckets."""
-    client = session.client("s3")
-    host = urlsplit(client.meta.endpoint_url).hostname or ""
-    if host.endswith((".amazonaws.com", ".amazonaws.com.cn")):
-        return client
-    return session.client("s3", config=Config(s3={"addressing_style": "path"}))
 
 
 def _settings(arn: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -9,15 +9,14 @@ import boto3
 import msgspec
 
 from duebell_editor.library.editor import Editor
+from duebell_editor.status.doctor import restore
 from duebell_infra.aws import aws_calls
 from duebell_infra.bundle.bundle import Bundle, build
 from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import BellKind
-from duebell_shared.bell.wiring import put_back
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
-from duebell_shared.errors import DuebellError
+from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
@@ -37,27 +36,6 @@ from .parameters import (
 from .queue_table import QueueTable
 from .stack import Stack, template_text
 from .worker import call_once, sync_declared
-
-_MAIL, _TOPIC = "AlarmMail", "AlarmTopicArn"
-
-
-def whom_they_tell(before: Mapping[str, str], parameters: Mapping[str, str]) -> str:
-    """A line that says who is told when tasks fail, or that nobody is; `before` are the last parameters."""
-    mail, topic = parameters.get(_MAIL, ""), parameters.get(_TOPIC, "")
-    if not mail and not topic:
-        return (
-            "alarms: nobody is told when tasks fail or are late; --alarm-mail or --alarm-topic changes that"
-        )
-    is_asked = mail and mail != before.get(_MAIL)
-    agree = f"; {mail} must agree first, by the link in a mail that AWS has sent there" if is_asked else ""
-    return f"alarms: they tell {' and '.join(filter(None, (mail, topic)))}{agree}"
-
-
-#: A module that only makes the Worker knows nothing of those that register actions with it.
-_NO_ACTIONS = (
-    "warning: the worker has no actions, so every task will fail: import the modules that hold them in the "
-    "one that makes the Worker"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +110,6 @@ def deploy(
     parameters |= version_parameter(parameters, template)
     settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
-    editor = Editor(backend=backend)
     before_it_is_removed(backend, before, parameters)
     if parameters["ExistingTable"] == "yes" and (changed := table.take_up(parameters)):
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
@@ -144,37 +121,21 @@ def deploy(
             with suppress(DuebellError):
                 Backend.connect(settings_of(name, before), session).armer.verify()
         raise
-    _put_back(session, settings, parameters, say=say)
+    try:
+        # CloudFormation sees no change in the template if somebody deleted a part of the bell.
+        for what in restore(backend):
+            say(f"{settings.bell} {settings.rule}: put back {what}, which was missing")
+    except AwsRefused as error:
+        say(str(error))
     _arm(backend, parameters, say=say)
     table.wait_for_indexes(say)
-    if target.place is Place.LAMBDA:
-        say(whom_they_tell(before, parameters))
+    mail = parameters.get("AlarmMail")
+    if mail and mail != before.get("AlarmMail"):
+        say(f"alarms: {mail} must agree first, by the link in a mail that AWS has sent there")
     say(f"stack {name}: {outcome}")
     call_once(session, settings.function or name, say=say)
-    if deployment.actions and _has_no_actions(editor):
-        say(_NO_ACTIONS)
-    sync_declared(editor, say=synced or say)  # what the worker that was just called declares
+    sync_declared(Editor(backend=backend), say=synced or say)  # what the worker that was just called declares
     return settings
-
-
-def _put_back(
-    session: boto3.Session, settings: Settings, parameters: Mapping[str, str], *, say: Callable[[str], None]
-) -> None:
-    """Put back what somebody deleted of the bell; of both while the stack has the other one, too.
-
-    CloudFormation sees no change in the template, and so answers that there is nothing to do.
-    """
-    for kind in BellKind:
-        if kind is not settings.bell and parameters.get("OtherBell") != "yes":
-            continue
-        try:
-            with aws_calls(f"the {kind} and what lets it wake the worker could not be looked at"):
-                missing = put_back(session.client, kind, settings.rule, settings.function or settings.rule)
-        except (DeployFailed, LookupError) as error:
-            say(str(error))
-        else:
-            for what in missing:
-                say(f"{kind} {settings.rule}: put back {what}, which was missing")
 
 
 def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
@@ -185,11 +146,6 @@ def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str]
     if step := next_step(parameters):
         arm_by(backend)
         say(step)
-
-
-def _has_no_actions(editor: Editor) -> bool:
-    worker = editor.worker()
-    return worker is not None and worker.error is None and not worker.actions
 
 
 def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:

@@ -35,9 +35,7 @@ def local(
     context: Context,
     verb: Annotated[
         LocalVerb,
-        typer.Argument(
-            metavar="[VERB]", help="start; wait: until it is ready; stop: the queue is kept. [start]"
-        ),
+        typer.Argument(metavar="VERB", help="start; wait: until it is ready; stop: the queue is kept."),
     ] = LocalVerb.START,
     *,
     state: Annotated[

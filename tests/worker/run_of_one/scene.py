@@ -1,17 +1,22 @@
 """A queue and a rule in memory for runs of few tasks, with their calls counted and hooks in them."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from duebell_infra.testing import Bell
+from duebell import Editor, RunReport, Worker
+from duebell_infra.testing import Bell, InlinePool
+from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Bell as AnyBell
+from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import next_ring
+from duebell_shared.settings import Settings
+from duebell_worker.run.context import Pool
 from tests.support import NOON, Clock
 from tests.worker.hooked_store import HookedStore
 
-SECOND, MINUTE, HOUR, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 #: When the task is due that a run comes for.
 DUE = NOON + HOUR
@@ -91,19 +96,50 @@ class Costs:
         return sum(count for (verb, _), count in self._store.calls.items() if verb == wanted)
 
 
-def ring(clock: Clock, bell: HookedBell, *, after: timedelta = 10 * SECOND) -> None:
-    """Let time pass to so long after the beginning of the next minute that the rule rings in."""
-    minute = next_ring(bell.expression, clock.now)
-    assert minute, "the rule rings no more"
-    clock.now = minute + after
+class Scene:
+    """An editor, and a worker that runs each action at once; the tasks of its action `act` are in `done`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.store = CountingStore()
+        self.bell = HookedBell()
+        rule = Rule("duebell", self.bell.client, clock=clock, sleep=clock.sleep)
+        self.backend = Backend(Settings(lanes=4), self.store, rule, clock=clock, sleep=clock.sleep)
+        self.editor = Editor(backend=self.backend)
+        self.costs = Costs(self.store, rule)
+        self.done: list[str] = []
+        self.worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
+        self.worker.action("act")(lambda _, task: self.done.append(task.id))
+
+    def run(self, *, at: datetime = DUE, pool: Callable[[int], Pool] | None = None) -> RunReport:
+        """Have the run come at that time; its calls are counted."""
+        worker = self.worker.over(self.backend, pool=pool) if pool else self.worker
+        self.clock.now = at
+        self.costs.clear()
+        return worker.run()
+
+    def ring(self, *, after: timedelta = 10 * SECOND) -> None:
+        """Let time pass to so long after the beginning of the next minute that the rule rings in."""
+        minute = next_ring(self.bell.expression, self.clock.now)
+        assert minute, "the rule rings no more"
+        self.clock.now = minute + after
+
+    def at_release(self, change: Callable[[], object]) -> None:
+        """Make this change once, when the run is about to write that it gives its lanes back."""
+
+        def hook(new: ArmingRecord) -> None:
+            if self.store.is_release(new):
+                self.store.on_write = lambda _: None
+                change()
+
+        self.store.on_write = hook
+
+    def is_rung_for(self) -> bool:
+        """Tell whether the rule rings in time for every task that waits."""
+        return is_rung_for(self.backend)
 
 
-def at_release(store: CountingStore, change: Callable[[], object]) -> None:
-    """Make this change once, when the run is about to write that it gives its lanes back."""
-
-    def hook(new: ArmingRecord) -> None:
-        if store.is_release(new):
-            store.on_write = lambda _: None
-            change()
-
-    store.on_write = hook
+def is_rung_for(backend: Backend) -> bool:
+    record, store = backend.armer.read(), backend.store
+    waiting = min(store.head(lane) for lane in range(len(record.lanes)))
+    return record.is_settled(backend.clock()) and record.target <= waiting

@@ -1,12 +1,18 @@
-"""What a run leaves behind that died: lanes that it holds, and a task that it was running."""
+"""Other runs beside the one under test: some have died with tasks under way, one waits."""
+
+from datetime import timedelta
+
+from msgspec.structs import replace
 
 from duebell import Editor
+from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 from duebell_worker.run.lease import Lease
 from tests.support import Clock
+from tests.worker.hooked_store import HookedStore
 
 
 def key_of(task: Task) -> QueueKey:
@@ -39,3 +45,27 @@ def die_while_running(
         if last and claimed.attempt >= last:
             assert backend.store.save(claimed, claimed.beginning(last))
     clock.advance(LEASE)
+
+
+class Other:
+    """Another run, which holds these lanes and waits."""
+
+    def __init__(self, backend: Backend, *lanes: int) -> None:
+        self._backend = backend
+        self.lease = Lease.claim(backend.armer, "other", backend.clock, only=lanes)
+        self.lease.arm()
+
+    def takes_over(self) -> None:
+        """Say so, and not the run under test, which was the first to see that there are two."""
+        self._backend.armer.change(lambda record: replace(record, taker="other"))
+
+    def gives(self) -> None:
+        """Give its lanes to the run that takes them over."""
+        self.lease.clear()
+        heads = {lane: MemoryStore.head(self._store, lane) for lane in self.lease.lanes}
+        assert self.lease.release(heads, unless_due_within=timedelta(minutes=1), to_taker=True) is None
+
+    @property
+    def _store(self) -> HookedStore:
+        assert isinstance(self._backend.store, HookedStore)
+        return self._backend.store

@@ -128,11 +128,6 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
         schedule.know(calendar)
         return calendar is not None
 
-    def at(self, now: datetime) -> Self:
-        """The same backend as if it were `now`; time goes on from there."""
-        offset = now - self.clock()
-        return msgspec.structs.replace(self, clock=lambda: self.clock() + offset)
-
     @classmethod
     def connect(
         cls,

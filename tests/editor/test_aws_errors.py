@@ -14,7 +14,7 @@ from duebell_infra.errors import DeployFailed
 from duebell_shared.aws.aws_session import way_out
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import CALL_LIMIT
-from tests.support import REGION, Clock
+from tests.support import REGION
 from tests.worker.hooks import Hooks
 
 HOUR = timedelta(hours=1)
@@ -167,11 +167,3 @@ def test_a_call_to_the_rule_is_made_once_and_within_its_limit(backend: Backend) 
     config: Any = backend.rule._client.meta.config
     assert timedelta(seconds=config.connect_timeout + config.read_timeout) <= CALL_LIMIT
     assert config.retries["total_max_attempts"] == 1
-
-
-def test_a_backend_at_another_time_goes_on_from_there(backend: Backend, clock: Clock) -> None:
-    later = backend.at(clock.now + HOUR)
-    assert later.clock() == clock.now + HOUR
-    clock.advance(HOUR)
-    assert later.clock() == clock.now + HOUR
-    assert (later.store, later.rule) == (backend.store, backend.rule)

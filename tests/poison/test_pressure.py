@@ -4,6 +4,8 @@ import threading
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
+from msgspec.structs import replace
+
 from duebell import Editor, NewTask, Status, Task, Worker
 
 from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked
@@ -51,9 +53,13 @@ def test_thousands_at_once_and_a_flood_of_more_meanwhile_are_each_done_once() ->
         worker.run()
     for thread in floods:
         thread.join()
+
     # And the rings come that the rule is set to
-    at = datetime.now(UTC)
-    ring_till_parked(rule, lambda minute: worker.run(now=max(minute, datetime.now(UTC))), now=at)
+    def ring(minute: datetime) -> None:
+        worker.backend = replace(backend, clock=lambda: max(minute, datetime.now(UTC)))
+        worker.run()
+
+    ring_till_parked(rule, ring, now=datetime.now(UTC))
 
     # Then everything acknowledged is done, once, in as many threads at a time as there are places
     assert len(acknowledged) == MANY + 180

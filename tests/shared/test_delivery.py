@@ -78,12 +78,6 @@ def test_what_is_no_secret_is_refused(arn: str) -> None:
         DeliverySecret.parse(arn)
 
 
-def test_a_delivery_needs_one_permission_for_its_target() -> None:
-    delivery = Delivery(name="remind", to=QUEUE)
-    assert delivery.permissions == [("sqs:SendMessage", QUEUE)]
-    assert (delivery.sent_as, delivery.attempts, delivery.backoff) == ("payload", 5, Backoff())
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [

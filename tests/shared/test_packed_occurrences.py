@@ -122,10 +122,6 @@ def test_failures_with_different_words_keep_their_beginnings() -> None:
     assert [len(each.failure) for each in one if each.failure] == [300]
 
 
-def test_the_last_twenty_are_kept() -> None:
-    assert bounded_occurrences(every(DAY, 25)) == every(DAY, 25)[5:]
-
-
 @settings(max_examples=80, deadline=None, derandomize=True)
 @given(st.binary(max_size=80) | st.binary(max_size=80).map(b"\x03".__add__))
 def test_bytes_of_someone_else_are_refused_or_read(foreign: bytes) -> None:

@@ -18,24 +18,6 @@ def at(clock: str) -> datetime:
 
 
 @pytest.mark.parametrize(
-    ("target", "now", "minute"),
-    [
-        ("12:00", "10:00", "12:00"),  # a whole minute rings at itself
-        ("12:00:00.001", "10:00", "12:01"),  # at 12:00 it might not be due yet
-        ("12:00:30", "10:00", "12:01"),
-        ("10:01", "10:00", "10:01"),  # just far enough
-        ("10:01", "10:00:00.001", "10:02"),  # too near: the first safe minute
-        ("10:00:30", "10:00", "10:01"),
-        ("09:00", "10:00", "10:01"),  # past
-        ("09:00", "10:00:59", "10:02"),
-        ("10:00", "10:00", "10:01"),
-    ],
-)
-def test_minutes(target: str, now: str, minute: str) -> None:
-    assert ring_minute(at(target), at(now)) == at(minute)
-
-
-@pytest.mark.parametrize(
     ("target", "now", "early"),
     [
         ("10:01", "10:00:00.001", "10:01"),  # it rings at 10:02 to be safe

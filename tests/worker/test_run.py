@@ -104,17 +104,6 @@ def test_an_empty_run_parks_the_rule(
     assert expression(events) == SENTINEL
 
 
-def test_a_run_as_if_it_were_another_time(editor: Editor, worker: Worker, clock: Clock) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=timedelta(days=2), id="soon")
-    editor.add("act", due=timedelta(days=9), id="later")
-    report = worker.run(now=NOON + timedelta(days=3))
-    assert (report.done, report.lateness_max_ms) == (1, 86_400_000)
-    assert editor.get("soon").finished_at == NOON + timedelta(days=3)
-    assert report.rings_at == NOON + timedelta(days=9)
-    assert clock.now < NOON + MINUTE
-
-
 def test_sixteen_run_at_a_time_and_never_more(editor: Editor, threaded: Worker) -> None:
     # Given actions that only come to an end in company of sixteen
     company = threading.Barrier(16)

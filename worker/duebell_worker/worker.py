@@ -317,16 +317,15 @@ class Worker:
 
         return declare
 
-    def run(self, *, now: datetime | None = None, time_left: timedelta | None = None) -> RunReport:
+    def run(self, *, time_left: timedelta | None = None) -> RunReport:
         """Run everything that is due, and re-arm the rule. Returns what was done.
 
-        now        run as if it were this time
         time_left  stop in good time before this is over; what is left then is for the next run. Meanwhile,
                    wait for what is due soon if the precision is "second", and share what is too much
 
         Raises AwsError, NotArmed and NotDeployed; what could not be run then is run when the lease ends.
         """
-        return self._run(uuid.uuid4().hex, self.backend if now is None else self.backend.at(now), time_left)
+        return self._run(uuid.uuid4().hex, self.backend, time_left)
 
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.

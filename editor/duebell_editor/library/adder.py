@@ -1,4 +1,4 @@
-"""Adding tasks: set the lane, insert in parallel batches, resolve ids that are taken, arm the rule."""
+"""Adding many tasks: set the lanes, insert in parallel batches, resolve ids that are taken, arm the rule."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from duebell_shared.audit import added_as
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddFailure,
@@ -15,26 +14,21 @@ from duebell_shared.errors import (
     DuebellError,
     InvalidTask,
     NotArmed,
-    TaskConflict,
-    TaskExists,
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import in_this_context
 from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.store import AT_ONCE, drop_stray_copy
 from duebell_shared.queue.task_queue import (
-    Added,
+    TAKEN,
     Policy,
     Queue,
     RuleSetter,
     insert_many,
-    is_same_add,
-    settle,
     settle_all,
 )
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, NewTask, fields_of
-from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
 from .export import ImportReport, read_chunks
@@ -45,9 +39,6 @@ _THREADS = 16
 #: Bytes of payloads in a batch, so that it is sent well within a call's timeout.
 _BATCH_BYTES = 1_000_000
 
-#: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
-_TAKEN = (TaskExists, TaskConflict)
-
 
 class Adder:
     """Stores tasks that are already checked, and arms the rule for them."""
@@ -56,39 +47,6 @@ class Adder:
         self._parallel = backend.parallel
         self._queue = queue
         self._rule = rule
-
-    def add(
-        self,
-        checked: Task,
-        policy: Policy,
-        *,
-        is_generated: bool = False,
-        is_again: bool = False,
-    ) -> Added:
-        """Insert a task into its lane, and arm.
-
-        `is_again`: it was inserted before, and deleted because another task has its id by now.
-        """
-        while True:
-            lanes = self._queue.lanes  # not before the checks: the first read creates the arming record
-            new = msgspec.structs.replace(checked, lane=lane_of(checked.id, lanes))
-            if is_again and (there := self._queue.get(new.id)) and is_same_add(there, new):
-                # The stored task comes from this very call: an earlier write took effect late.
-                self._rule.arm([there])
-                return Added(there, "added")
-            is_elsewhere = not is_generated and self._queue.placed_before([new.id])
-            if policy.rev is None and not is_elsewhere and self._queue.store.insert(new):
-                self._queue.audit.changed(added_as(new), (None, new))
-                added = Added(new, "added")
-            else:
-                added = self._settle(new, policy)
-            if added.task is not new:
-                self._rule.arm([added.task])
-                return added
-            if not self._rule.arm_added([new], lanes):
-                is_same = self._queue.lanes == lanes
-                return added if is_same else Added(self._queue.get(new.id) or new, "added")
-            is_again = True
 
     def add_many(
         self,
@@ -116,7 +74,7 @@ class Adder:
         left = frozenset(report.there_already if is_import else ())
         added = [task for task in stored if task is new[index[task.id]] and task.id not in left]
         is_added = {id(task) for task in added}
-        refused = [failure.id for failure in report.failures if isinstance(failure.error, _TAKEN)]
+        refused = [failure.id for failure in report.failures if isinstance(failure.error, TAKEN)]
         try:
             again = self._add_again(self._rule.arm_added(added, lanes), policy)
             failures = tuple(AddFailure(index=0, id=id, error=error) for id, error in again.items())
@@ -146,20 +104,9 @@ class Adder:
             failures += part.failures
         return ImportReport(written=stored - there, there=there, failures=tuple(failures))
 
-    def _settle(self, new: Task, policy: Policy) -> Added:
-        try:
-            return settle(self._queue, new, policy)
-        except _TAKEN as taken:
-            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
-            there = self._queue.get_many([new.id])
-            self._rule.arm_after(taken, there.values())
-            if new.id in there and there[new.id].status is Status.RESERVED:
-                raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
-            raise
-
     def _add_again(self, tasks: Sequence[Task], policy: Policy) -> dict[str, DuebellError]:
         """Add tasks again whose ids are taken. Returns the errors by id. Raises NotArmed."""
-        added = self._parallel(lambda task: self.add(task, policy, is_again=True), tasks)
+        added = self._parallel(lambda task: self._rule.add(task, policy, is_again=True), tasks)
         failed = {
             task.id: error
             for task, error in zip(tasks, added, strict=True)

@@ -22,7 +22,7 @@ from duebell_shared.errors import (
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.items import check_size
-from duebell_shared.queue.task_queue import TRIES, Policy, Queue
+from duebell_shared.queue.task_queue import TRIES, Policy, Queue, RuleSetter
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
 from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, checked, fields_of
@@ -30,8 +30,6 @@ from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
-
-from .adder import Adder
 
 #: The follow-ups of a batch: rows of fields, with their meaning for it.
 FOLLOW_UPS = {
@@ -79,10 +77,10 @@ class Joiner:
     tasks are stored as reserved. One transaction then confirms them and has the batch wait for them.
     """
 
-    def __init__(self, backend: Backend, queue: Queue, adder: Adder) -> None:
+    def __init__(self, backend: Backend, queue: Queue, rule: RuleSetter) -> None:
         self._backend = backend
         self._queue = queue
-        self._adder = adder
+        self._rule = rule
 
     def add(self, tasks: Sequence[Task], policy: Policy) -> AddReport:
         """Add these checked tasks, each to its batch; a report as of `Editor.add_many`."""
@@ -126,7 +124,7 @@ class Joiner:
         until = self._backend.clock() + _GRACE
         policy = Policy()
         stored = self._backend.parallel(
-            lambda task: self._adder.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
+            lambda task: self._rule.add(task.reserved(uuid4().hex, until=until), policy).task, tasks
         )
         outcomes: dict[str, Task | DuebellError] = {}
         confirmed: list[TaskWrite] = []

@@ -130,7 +130,7 @@ class Editor:
         self._clock = backend.clock
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
-        self._joiner = Joiner(backend, self.queue, self._adder)
+        self._joiner = Joiner(backend, self.queue, self._rule)
         self._known = KnownWorker(backend)
 
     @classmethod
@@ -394,7 +394,7 @@ class Editor:
         is_generated = given.get("id") is None
         new = policy.first(self._check(given), is_generated=is_generated)
         if new.batch is None:
-            return self._adder.add(new, policy, is_generated=is_generated)
+            return self._rule.add(new, policy, is_generated=is_generated)
         report = self._joiner.add([new], policy)
         if report.failures:
             raise report.failures[0].error
@@ -500,7 +500,7 @@ class Editor:
             check_all(given, self._check)
         if awaited:
             self._joiner.joining(new, awaited)
-        there, outcome = self._adder.add(new, Policy(IfExists.KEEP))
+        there, outcome = self._rule.add(new, Policy(IfExists.KEEP))
         if outcome == "kept":
             self._adder.drop_stray_copies(there.id)
         if there.members is None:
@@ -686,7 +686,7 @@ class Editor:
         """
         from .sync import Syncer  # noqa: PLC0415 (few processes ever do this)
 
-        syncer = Syncer(self._backend, self.queue, self._adder, self._rule, self._change, self.changed_by)
+        syncer = Syncer(self._backend, self.queue, self._rule, self._change, self.changed_by)
         return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
     def relane(self, lanes: int) -> "Relaned":
@@ -843,7 +843,7 @@ class Editor:
         if task.batch is not None:
             raise InvalidTask("batch", "cannot be combined with a reservation: add the task itself")
         reserved = task.reserved(uuid4().hex, until=self._clock() + GRACE)
-        return self._adder.add(reserved, Policy(), is_generated=is_generated).task
+        return self._rule.add(reserved, Policy(), is_generated=is_generated).task
 
     def _cancelled(self, task: Task) -> Task:
         return task.cancelled(now=self._clock(), keep=self._backend.settings.retention_policy)

@@ -31,7 +31,6 @@ from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import Task
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerRecord
 
-from .adder import Adder
 from .change_many import ChangeFailure
 
 #: The fields in which a task is compared with its declaration: all but the start, which is never declared.
@@ -84,7 +83,6 @@ class Syncer(NamedTuple):
 
     backend: Backend
     queue: Queue
-    adder: Adder
     rule: RuleSetter
     change: Callable[[Verb, str, Callable[[Task], Task], int | None], Task]
     changed_by: str | None
@@ -128,7 +126,7 @@ class Syncer(NamedTuple):
                 raise TaskExists(there.id)
             policy = Policy(IfExists.REPLACE, rev=there.rev) if there else Policy(IfExists.KEEP)
             new = _marked(new_task(id=declared.id, **_given(declared), now=now, calendars=calendars))
-            self.adder.add(replace(new, changed_by=self.changed_by), policy)
+            self.rule.add(replace(new, changed_by=self.changed_by), policy)
         elif declared and there:
             self.change(
                 Verb.UPDATE, there.id, lambda task: _as_declared(task, declared, now, calendars), None

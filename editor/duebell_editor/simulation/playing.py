@@ -356,7 +356,8 @@ class Played:
         several = sorted(several, key=_order)
         busy, until = self._busy[action], now + STAYS
         known = self._semaphores.get(action, Semaphore())
-        taken = known.renewed("", busy if limit.at_most is not None else 0, until=until).take(
+        current = known.renewed("", busy if limit.at_most is not None else 0, until=until)
+        self._semaphores[action], places = current.take(
             limit,
             [one.is_held for one in several],
             now=now,
@@ -364,10 +365,9 @@ class Played:
             until=until,
             takes=max(self._of.duration(action), SHORTEST),
         )
-        self._semaphores[action] = taken.semaphore
         # A run chooses the time of a place that is too far away by chance, about this one.
         latest = NEVER if limit.per_second else now + LONGEST_WAIT
-        for one, place in zip(several, taken.places, strict=True):
+        for one, place in zip(several, places, strict=True):
             if place is None:
                 self._start(one)
             else:

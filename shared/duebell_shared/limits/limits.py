@@ -17,7 +17,7 @@ die or come late. A run that dies loses places and starts of this second, but no
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -282,13 +282,6 @@ class Permits(msgspec.Struct, frozen=True):
     until: Instant
 
 
-class Taken(NamedTuple):
-    """The semaphore after a take, and for each task None if it may be started, else its place in a line."""
-
-    semaphore: "Semaphore"
-    places: tuple[datetime | None, ...]
-
-
 class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The semaphore of one action.
 
@@ -318,8 +311,10 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         run: str,
         until: datetime,
         takes: timedelta,
-    ) -> Taken:
+    ) -> tuple[Self, tuple[datetime | None, ...]]:
         """Start as many of these tasks as the limit allows, in order, and give the others places in a line.
+
+        Returns the semaphore after that, and for each task None if it may be started, else its place.
 
         waited  for each task, whether it had a place before
         until   the end of the run's lease, and of its permits
@@ -355,7 +350,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         permits = _with(alive, run, mine if limit.at_most is not None else 0, until)
         started = start if limit.per_second else FIRST
         taken = replace(semaphore, next=started, line=line, late=late, waiting=waiting, permits=permits)
-        return Taken(taken, tuple(places))
+        return taken, tuple(places)
 
     def free(self, limit: Limit, *, now: datetime, run: str, under_way: int) -> int:
         """Return the number of tasks that this run may start now, with its attempts `under_way`."""

@@ -46,6 +46,9 @@ BATCH = 100
 
 _K = TypeVar("_K", bound=QueueKey | PastKey)
 
+#: Errors of an add whose id is taken, perhaps by an earlier call of the same add.
+TAKEN = (TaskExists, TaskConflict)
+
 
 class Queue:
     """Reads what a backend's store holds. All reads are strongly consistent, and none is a Scan."""
@@ -357,11 +360,38 @@ def not_armed_for(stored: str, error: DuebellError, *, task: Task | None = None)
 
 
 class RuleSetter:
-    """Makes the rule ring for stored tasks. Raises NotArmed when that is not confirmed."""
+    """Adds tasks, and makes the rule ring for stored ones. Raises NotArmed when that is not confirmed."""
 
     def __init__(self, backend: Backend, queue: Queue) -> None:
         self._backend = backend
         self._queue = queue
+
+    def add(self, task: Task, policy: Policy, *, is_generated: bool = False, is_again: bool = False) -> Added:
+        """Insert a checked task into its lane, and arm.
+
+        `is_again`: it was inserted before, and deleted because another task has its id by now.
+        """
+        queue = self._queue
+        while True:
+            lanes = queue.lanes  # not before the checks: the first read creates the arming record
+            new = replace(task, lane=lane_of(task.id, lanes))
+            if is_again and (there := queue.get(new.id)) and is_same_add(there, new):
+                # The stored task comes from this very call: an earlier write took effect late.
+                self.arm([there])
+                return Added(there, "added")
+            is_elsewhere = not is_generated and queue.placed_before([new.id])
+            if policy.rev is None and not is_elsewhere and queue.store.insert(new):
+                queue.audit.changed(added_as(new), (None, new))
+                added = Added(new, "added")
+            else:
+                added = self._settle(new, policy)
+            if added.task is not new:
+                self.arm([added.task])
+                return added
+            if not self.arm_added([new], lanes):
+                is_same = queue.lanes == lanes
+                return added if is_same else Added(queue.get(new.id) or new, "added")
+            is_again = True
 
     def arm(self, tasks: Collection[Task], *, lanes: int | None = None) -> None:
         """Make the rule ring for those of these tasks that are in the queue.
@@ -419,6 +449,17 @@ class RuleSetter:
             self.arm(tasks)
         except NotArmed as error:
             raise NotArmed(f"{conflict}; and {error.__cause__ or error.what}") from conflict
+
+    def _settle(self, new: Task, policy: Policy) -> Added:
+        try:
+            return settle(self._queue, new, policy)
+        except TAKEN as taken:
+            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
+            there = self._queue.get_many([new.id])
+            self.arm_after(taken, there.values())
+            if new.id in there and there[new.id].status is Status.RESERVED:
+                raise TaskExists(new.id, reserved_until=there[new.id].reserved_until) from taken
+            raise
 
     def _relocated(self, tasks: Sequence[Task], lanes: int) -> Iterator[Task]:
         """Move new tasks to the lanes of their ids. Deletes and returns those whose ids are taken there."""

@@ -77,7 +77,6 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     either          whether one of the two is enough, where both say something
     months, years   the months and years that match; None for all years
     by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
-    fields          as given, in their order
     """
 
     minutes: tuple[int, ...]
@@ -87,7 +86,6 @@ class Cron(msgspec.Struct, frozen=True, kw_only=True):
     months: frozenset[int]
     years: frozenset[int] | None
     by_the_minute: bool
-    fields: tuple[str, ...]
 
     def days_of(self, year: int, month: int) -> list[int]:
         """The days of this month that match, in order; none if the month or the year does not."""
@@ -164,7 +162,6 @@ def _cron(
         months=_MONTH.set_of(month),
         years=years,
         by_the_minute="*" in hour or "/" in hour,
-        fields=tuple(fields),
     )
 
 

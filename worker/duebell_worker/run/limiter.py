@@ -280,14 +280,14 @@ class Limiter:
             known = semaphore or Semaphore()
             under_way = 0 if limit.at_most is None else len(self._under_way[action])
             current = known.renewed(run, under_way, until=until)
-            taken = current.take(
+            taken, places = current.take(
                 limit, waited, now=now, run=run, until=until, takes=self._time_of(action, now)
             )
-            if taken.semaphore == known:
-                return taken.places
-            if swapped := self._store.swap(semaphore, taken.semaphore, action):
+            if taken == known:
+                return places
+            if swapped := self._store.swap(semaphore, taken, action):
                 self._semaphores[action] = swapped
-                return taken.places
+                return places
             self._context.backend.sleep(pause)
             semaphore = self._store.read(Semaphore, action)
         self._semaphores[action] = None

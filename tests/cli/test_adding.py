@@ -230,7 +230,7 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     file.write_text(out, encoding="utf-8")
     assert duebell("import", str(file)).out == "0 written, 2 there already\n"
     status, _, err = duebell("import", str(tmp_path / "missing"))
-    assert (status, "cannot read" in err) == (2, True)
+    assert (status, "missing: No such file" in err) == (2, True)
     file.write_text(out + "oops\n", encoding="utf-8")
     status, _, err = duebell("import", str(file))
     assert status == 2

@@ -44,15 +44,6 @@ def test_the_page_explains_each_row(duebell: Duebell) -> None:
     assert len(titles) == len(shown) - 1
 
 
-def test_tasks_that_are_added_to_an_empty_queue_are_forecast_by_action(duebell: Duebell) -> None:
-    duebell("cancel", "--prefix", "mail-", "--yes")
-    duebell("cancel", "--prefix", "sync-", "--yes")
-    _, out, _ = duebell("simulate", "--until", "90m", "--add", "-", stdin='{"action": "new", "in": 60}\n')
-    *_, title, _, row = out.splitlines()
-    assert title.strip() == "with the changes"
-    assert row.split()[:2] == ["new", "1"]
-
-
 def test_flatten_prints_the_commands(duebell: Duebell) -> None:
     status, out, _ = duebell("simulate", "--until", "tomorrow", "--flatten")
     lines = [line for line in out.splitlines() if line.startswith("duebell update ")]

@@ -187,5 +187,5 @@ def add(
     elif due is None and in_ is None:
         raise WrongUsage("give --due, a date and time, --in, a time from now, or --schedule")
     else:
-        fields["due"] = options.due_from(due, in_, timezone)
+        fields["due"] = options.due_from(due, in_)
     print_change(context, context.editor().add(action, **fields))

@@ -50,6 +50,7 @@ _OF_CLASS: dict[type[BaseException], Exit] = {
     UsageError: Exit.USAGE,
     WrongUsage: Exit.USAGE,
     ProfileNotFound: Exit.USAGE,
+    FileNotFoundError: Exit.USAGE,
     WorkerNotStarted: Exit.WRONG,
     AwsError: Exit.AWS,
     BotoCoreError: Exit.AWS,

@@ -2,8 +2,8 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -82,18 +82,9 @@ def payload_from(text: str | None, file: str | None) -> Any:
     return UNSET
 
 
-@contextmanager
-def opened(file: str) -> Iterator[BinaryIO]:
+def opened(file: str) -> AbstractContextManager[BinaryIO]:
     """Open a file for reading, `-` being standard input."""
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        lines = Path(file).open("rb")  # noqa: SIM115 (closed below)
-    except OSError as error:
-        raise WrongUsage(f"cannot read {file}: {error.strerror}") from error
-    with lines:
-        yield lines
+    return nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb")
 
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -125,12 +116,10 @@ Timezone = Annotated[
 ]  # fmt: skip
 
 
-def due_from(due: datetime | None, in_: timedelta | None, timezone: ZoneInfo | None) -> datetime | timedelta:
+def due_from(due: datetime | None, in_: timedelta | None) -> datetime | timedelta:
     """The due date that --due or --in gives."""
     if due is not None and in_ is not None:
         raise WrongUsage("give --due or --in, not both")
-    if in_ is not None and timezone is not None:
-        raise WrongUsage("--timezone needs --due, not --in")
     when = in_ if due is None else due
     if when is None:
         raise WrongUsage("give --due, a date and time, or --in, a time from now")

@@ -72,24 +72,24 @@ class Intake:
                that a batch of any size gets smaller each time
         """
         now = self.clock()
-        messages = iter(sorted((Message.of(one, now) for one in records), key=lambda message: message.sent))
+        every = sorted((Message.of(one, now) for one in records), key=lambda message: message.sent)
+        untaken = iter(every)
         target = target_of(records[0]["eventSourceARN"])
         client = self._sqs.client(target.region)
         url = queue_url(client, target.account, target.name)
-        again: list[Message] = []
+        errors: dict[str, Exception] = {}
         entries = letters = 0
-        error: str | None = None
-        for portion in _portions(messages, self._settings):
+        for portion in _portions(untaken, self._settings):
             failed, buried = self._take_portion(portion, client, url)
-            again += [one[0][0].message for one in failed.values()]
-            error = error or next((type(one[0][1]).__name__ for one in failed.values()), None)
+            errors |= failed
             entries += len(portion)
             letters += buried
             if until is not None and self.clock() >= until:
                 break
-        again = list({one.id: one for one in (*again, *messages)}.values())
+        repeated = {*errors, *(one.id for one in untaken)}
+        again = {one.id: one for one in every if one.id in repeated}
         if again:
-            put_back(client, url, {one.receipt: pause_after(one.received) for one in again})
+            put_back(client, url, {one.receipt: pause_after(one.received) for one in again.values()})
         log_event(
             _LOG,
             "intake",
@@ -97,21 +97,21 @@ class Intake:
             entries=entries,
             dead_letters=letters,
             again=len(again),
-            error=error,
+            error=next((type(one).__name__ for one in errors.values()), None),
         )
-        return {"batchItemFailures": [{"itemIdentifier": one.id} for one in again]}
+        return {"batchItemFailures": [{"itemIdentifier": id} for id in again]}
 
     def _take_portion(
         self, entries: Sequence[Entry], client: Any, url: str
-    ) -> tuple[dict[str, list[tuple[Entry, Exception]]], int]:
-        """Let entries take effect. Returns the failures of messages to repeat, and how many dead letters."""
+    ) -> tuple[dict[str, Exception], int]:
+        """Let entries take effect. Returns why messages come again, by id, and how many dead letters."""
         failures = take_effect(self._editor, entries, self._parallel, self._settings)
 
         of_message: dict[str, list[tuple[Entry, Exception]]] = {}
         for number, failure in sorted(failures.items()):
             of_message.setdefault(entries[number].message.id, []).append((entries[number], failure))
         again = {
-            id: failed
+            id: failed[0][1]
             for id, failed in of_message.items()
             if not all(_is_final(failure, entry.message) for entry, failure in failed)
         }
@@ -122,7 +122,7 @@ class Intake:
             if is_taken:
                 _log_dead_letter(entry, failure)
             else:
-                again.setdefault(entry.message.id, []).append((entry, failure))
+                again.setdefault(entry.message.id, failure)
         return again, sum(taken)
 
 

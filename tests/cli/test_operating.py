@@ -1,23 +1,18 @@
 """The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
 
 import json
-import re
 import shlex
 from datetime import timedelta
 from typing import Any
 
-import boto3
 import pytest
 
-from duebell import Editor, Failure, Then
-from duebell_editor.cli.context import Context
+from duebell import Editor, Failure
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import BellKind
-from duebell_shared.settings import Settings
 from duebell_shared.tasks.status import RetentionPolicy
 from tests.cli.program import Duebell, lines
-from tests.support import NOON, SCHEDULED, Clock, create_schedule
+from tests.support import NOON
 
 
 def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
@@ -28,40 +23,6 @@ def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebe
     assert rings() == "parked"
     duebell("add", "x", "--in", "1h")
     assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
-
-
-def test_status_exits_with_6_when_something_is_wrong(duebell: Duebell, events: Any) -> None:
-    duebell("add", "x", "--in", "1h")
-    events.disable_rule(Name="duebell")
-    status, out, _ = duebell("status")
-    assert status == 6
-    assert "needs attention" in out
-    assert "disabled: " in out
-    outcome = duebell("status", "--json")
-    assert outcome.status == 6
-    assert lines(outcome.out)[0]["healthy"] is False
-
-
-def test_with_a_schedule_status_and_doctor_speak_of_that(
-    duebell: Duebell, session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create_schedule(session)
-    settings = Settings(bell=BellKind.SCHEDULE)
-    backend = Backend.connect(settings, session, clock=clock, sleep=clock.sleep)
-    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
-    assert duebell("add", "x", "--in", "1h").status == 0
-    [told] = lines(duebell("status", "--json").out)
-    assert (told["bell"], told["healthy"]) == ("schedule", True)
-    scheduler = session.client("scheduler")
-    scheduler.update_schedule(
-        Name="duebell",
-        ScheduleExpression="rate(1 day)",
-        FlexibleTimeWindow={"Mode": "OFF"},
-        Target=SCHEDULED,
-    )
-    assert "the schedule is at rate(1 day)" in duebell("doctor").out
-    assert duebell("doctor", "--fix").status == 0
-    assert duebell("status").status == 0
 
 
 def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
@@ -94,32 +55,6 @@ def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
 
 
 MINUTE = timedelta(minutes=1)
-
-
-def test_a_task_that_owes_is_told(duebell: Duebell, editor: Editor, backend: Backend, clock: Clock) -> None:
-    # Given a task that is done, whose follow-up is not added
-    task = editor.add("charge", due=MINUTE, id="charge-42", then=Then("invoice"))
-    done = task.done(now=NOON + MINUTE, keep=RetentionPolicy(retention=timedelta(days=1)))
-    assert backend.store.save(task, done)
-    clock.advance(10 * MINUTE)
-
-    # Then each says so
-    status, out, _ = duebell("status")
-    assert status == 6
-    assert "owing: " in out
-    assert "tasks are overdue" not in out
-    assert lines(duebell("status", "--json").out)[0]["owing"] == 1
-    assert (
-        lines(duebell("list", "--status", "done", "--json").out)[0]["owes"]["at"]
-        == "2026-11-21T12:01:00.000Z"
-    )
-    shown = duebell("show", "charge-42").out
-    assert "at: 2026-11-21 12:01:00 UTC (9 min ago)" in shown
-
-    # And when it never could be added, that it could not
-    assert backend.store.save(done, done.follow_up_settled("both ids are taken"))
-    assert re.search("follow up error +both ids are taken", duebell("show", "charge-42").out)
-    assert "owing: " not in duebell("status").out
 
 
 KEEP = RetentionPolicy(retention=timedelta(days=14))

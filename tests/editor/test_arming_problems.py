@@ -51,26 +51,6 @@ def test_an_overdue_task_of_which_the_record_does_not_know(
     )
 
 
-def test_what_the_repair_did_not_solve_says_what_to_do_now(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
-    # Given a ring that brought no run, for a task that is overdue by now
-    editor.add("act", due=DUE)
-    clock.now = DUE + 5 * MINUTE
-    before = editor.doctor()
-    assert {problem.kind for problem in before.status.problems} == {
-        ProblemKind.NOT_ARMED,
-        ProblemKind.OVERDUE,
-    }
-    assert all("`duebell doctor --fix`" in problem.way_out for problem in before.status.problems)
-    # When the rule is repaired, then that is solved; the task is still overdue, and no other repair helps
-    after = editor.doctor(fix=True)
-    assert [problem.kind for problem in after.mended] == [ProblemKind.NOT_ARMED]
-    [left] = after.status.problems
-    assert (left.kind, left.mendable) == (ProblemKind.OVERDUE, False)
-    assert left.way_out.startswith("the rule is set to ring at 2026-12-31T00:06:00.000Z; if it stays so")
-
-
 def test_what_is_worst_comes_first_and_nothing_is_promised_of_a_disabled_rule(
     editor: Editor, events: "EventBridgeClient", backend: Backend, clock: Clock
 ) -> None:

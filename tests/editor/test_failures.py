@@ -74,15 +74,6 @@ def test_a_bounded_look_says_so(scheduler: Scheduler, monkeypatch: pytest.Monkey
     assert not found.is_all
 
 
-def test_a_group_is_retried_by_its_action_and_error(scheduler: Scheduler) -> None:
-    chosen = scheduler.editor.select("retry", status="failed", action="charge", error="TimeoutError")
-    assert sorted(chosen.ids) == ["t-1", "t-2"]
-    assert len(scheduler.editor.change_many("retry", chosen.ids).changed) == 2
-    [run_again] = scheduler.editor.failures().groups[0].failing
-    scheduler.editor.run_now(run_again)
-    assert listed(scheduler, status="failed", latest_first=True) == ["m-1", "d-1"]
-
-
 def test_failing_tasks_are_listed_with_the_failed_ones_the_latest_of_all(scheduler: Scheduler) -> None:
     both = ["failed", "failing"]
     assert listed(scheduler, status=both, latest_first=True) == ["hourly", "m-1", "d-1", "t-2", "t-1"]

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import Editor, InvalidQuery, Status
+from duebell import Editor, Status
 from tests.editor.memory import KEEP, Scheduler
 from tests.editor.paging import pages
 from tests.support import NOON, Calls
@@ -37,14 +37,3 @@ def test_it_costs_one_read_for_each_lane(editor: Editor, calls: Calls) -> None:
     calls.clear()
     assert len(editor.find("sale-1", limit=50).tasks) == 50
     assert dict(calls) == {"GetItem": 1, "Query": 4}
-
-
-def test_every_task_is_nothing_to_search_for(scheduler: Scheduler) -> None:
-    with pytest.raises(InvalidQuery, match="prefix: must not be empty"):
-        scheduler.editor.find("")
-
-
-@pytest.mark.parametrize("cursor", ["", "x" * 1025, 7])
-def test_a_cursor_that_no_search_gave_is_refused(scheduler: Scheduler, cursor: str) -> None:
-    with pytest.raises(InvalidQuery, match="cursor"):
-        scheduler.editor.find("a", cursor=cursor)

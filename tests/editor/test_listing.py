@@ -55,16 +55,6 @@ def test_what_is_added_between_pages_comes_once_or_not_at_all(editor: Editor) ->
     assert rest[-1] == "later"
 
 
-@pytest.mark.parametrize("limit", [1, 2, 5])
-def test_the_tasks_that_a_page_showed_may_be_gone(editor: Editor, limit: int) -> None:
-    every = {f"task-{n}" for n in range(12)}
-    editor.add_many({"action": "act", "due": DUE, "id": id} for id in every)
-    first = editor.list(limit=limit)
-    for id in ids(first):
-        editor.cancel(id)
-    assert sorted(_rest(editor, first, limit=limit)) == sorted(every - set(ids(first)))
-
-
 def _rest(editor: Editor, page: Page, *, limit: int) -> list[str]:
     found: list[str] = []
     while page.cursor:

@@ -121,3 +121,14 @@ def test_of_many_recurring_tasks_some_stand_for_all(
     found = scheduler.editor.past_timeline(NOON, count=4)
     assert sum(bucket.done for bucket in found.buckets) == 9
     assert all(bucket.is_estimate for bucket in found.buckets)
+
+
+def test_tasks_are_found_by_the_beginning_of_their_ids(client: TestClient, scheduler: Scheduler) -> None:
+    for id in ("sale-1", "sale-2", "other"):
+        scheduler.editor.add("x", due=timedelta(hours=1), id=id, payload={"n": id})
+    first = client.get("/api/find?prefix=sale-&limit=1&brief=true").json()
+    assert first["tasks"][0]["payload_start"] == '{"n":"sale-1"}'
+    rest = client.get("/api/find", params={"prefix": "sale-", "cursor": first["cursor"]}).json()
+    assert [task["id"] for task in rest["tasks"]] == ["sale-2"]
+    for wrong in ("", "?prefix=", "?prefix=a&limit=0", "?prefix=a&cursor=", f"?prefix=a&cursor={'x' * 1025}"):
+        assert client.get(f"/api/find{wrong}").status_code == 422

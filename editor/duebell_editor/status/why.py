@@ -56,7 +56,6 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     starts_by  when it starts at the latest, if nothing goes wrong; None if it does not wait for a start, or
                its action is paused
     is_late    whether it should have started by now
-    before     tasks that the run at work starts before it; None for any other cause
     delay_ms   of the last attempt of a task that waits no more: from its due date to the time that the
                attempt was queued for, by its spread or earlier attempts
     lateness   the parts of the last attempt's lateness after that; None if it was less than a second
@@ -68,7 +67,6 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     way_out: str = ""
     starts_by: Instant | None = None
     is_late: bool = False
-    before: int | None = None
     delay_ms: int = 0
     lateness: Lateness | None = None
 
@@ -104,7 +102,10 @@ def explain(backend: Backend, task: Task) -> Why:
     limits = (backend.store.read(Limits) if record.limits else None) or Limits()
     worker = backend.store.read(WorkerRecord)
     limit = action_limit(task.action, worker, limits)
-    paused = _of_pause(task, limit) if limit.paused else None
+    paused = None
+    if limit.paused:
+        pause, way_out = pause_of(limit)
+        paused = Why(id=task.id, cause=WaitCause.ACTION_PAUSED, what=f"its {pause}", way_out=way_out)
     if paused and (task.limited_since or task.queued <= now):
         found = paused
     elif opens := Limit(closed=limit.closed).closed_until(max(task.queued, now)):
@@ -181,12 +182,6 @@ def _seconds(milliseconds: float) -> str:
     return f"{milliseconds / 1000:,.1f} s"
 
 
-def _of_pause(task: Task, limit: ActionLimit) -> Why:
-    """Explain a wait while its action is paused."""
-    pause, way_out = pause_of(limit)
-    return Why(id=task.id, cause=WaitCause.ACTION_PAUSED, what=f"its {pause}", way_out=way_out)
-
-
 def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
     """Explain a task that falls into the closed hours of its action."""
     return Why(
@@ -251,7 +246,7 @@ def _of_scheduler(backend: Backend, task: Task, record: ArmingRecord, now: datet
     if lane and not lane.is_free(now):
         before = _count_before(backend, task.queued or now, len(record.lanes))
         what = f"a run is at work, and about {before:,} tasks are before it"
-        return Why(id=task.id, cause=WaitCause.IN_LINE, what=what, before=before)
+        return Why(id=task.id, cause=WaitCause.IN_LINE, what=what)
     if lost := problems.get(ProblemKind.NOT_ARMED) or problems.get(ProblemKind.LEASE_EXPIRED):
         return _problem(task, WaitCause.LOST_RING, lost)
     if record.rings_at and (task.starts_by is None or now <= task.starts_by):

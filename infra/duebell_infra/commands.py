@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from enum import StrEnum
@@ -16,7 +15,6 @@ from duebell_editor.cli.errors import Exit
 from duebell_editor.cli.program import examples
 
 from .bundle.bundle import build
-from .bundle.dependencies import IN_RUNTIME
 from .bundle.target import Architecture, Target
 from .deploy.deploy import Deployment
 from .deploy.deploy import deploy as deploy_stack
@@ -89,9 +87,6 @@ def bundle(
     this_machine: Annotated[
         bool, typer.Option("--this-machine", help="Build for this machine's Python, not for Lambda's.")
     ] = False,
-    with_sdk: Annotated[
-        bool, typer.Option("--with-sdk", help="Include boto3, instead of using Lambda's.")
-    ] = False,
     imported: Import = True,
 ) -> None:
     """The same inputs give the same bytes."""
@@ -104,7 +99,6 @@ def bundle(
         without_none(actions),
         target,
         requirements=requirements,
-        leave_out=frozenset() if with_sdk else IN_RUNTIME,
         imported=imported,
     )
     output.write_bytes(built.data)
@@ -234,16 +228,9 @@ def verify(
     It changes only tasks of its own, and deletes them when it ends.
     """
 
-    def progress(text: str) -> None:
-        if context.out.is_watched:
-            typer.echo(text, err=True)
-
-    with (
-        ended_by_signal(),
-        closing(
-            make_checks(context.account.session, context.account.settings, probe=probe, progress=progress)
-        ) as made,
-    ):
+    account = context.account
+    findings = make_checks(account.session, account.settings, probe=probe, progress=context.out.tell_watcher)
+    with ended_by_signal(), closing(findings) as made:
         if status := tell(made, as_json=context.out.as_json):
             raise typer.Exit(status)
 
@@ -259,10 +246,8 @@ def destroy(
 ) -> None:
     """The table stays unless --delete-table is given."""
     name = check_scheduler_name(context.chosen_name or "duebell")
-    what = "and its table, with every task in it" if delete_table else "and keep its table"
-    if not yes and not sys.stdin.isatty():
-        raise typer.BadParameter(f"this would delete the stack {name} {what}: give --yes to do it")
     if not yes:
-        typer.confirm(f"Delete the stack {name} {what}?", abort=True)
+        what = "and its table, with every task in it" if delete_table else "and keep its table"
+        context.confirm(f"this would delete the stack {name} {what}")
     session = context.account.session
     destroy_stack(session, name, delete_table=delete_table, say=typer.echo, progress=typer.echo)

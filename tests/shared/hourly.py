@@ -13,7 +13,7 @@ from duebell_shared.tasks.task import Task
 from tests.support import NOON
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
-KEEP = timedelta(days=30)
+KEEP = RetentionPolicy(retention=timedelta(days=30))
 FAILURE = Failure(type="ValueError", message="no", traceback="here\n" * 100)
 NOON_PLUS = [NOON + number * HOUR for number in range(200)]
 
@@ -45,10 +45,10 @@ def started(task: Task, at: datetime | None = None) -> Task:
 def done(task: Task, at: datetime | None = None) -> Task:
     running = started(task, at)
     assert running.started_at
-    return running.done(now=running.started_at + SECOND, keep=RetentionPolicy(retention=KEEP))
+    return running.done(now=running.started_at + SECOND, keep=KEEP)
 
 
 def failed(task: Task, at: datetime | None = None) -> Task:
     running = started(task, at)
     assert running.started_at
-    return running.failed(FAILURE, now=running.started_at + SECOND, keep=RetentionPolicy(retention=KEEP))
+    return running.failed(FAILURE, now=running.started_at + SECOND, keep=KEEP)

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task
 from tests.shared.hourly import HOUR, KEEP, MINUTE, SECOND, hourly, started
 from tests.support import NOON
@@ -25,7 +24,7 @@ def retried(task: Task, at: datetime, *, again: datetime, message: str = "no") -
 def failed(task: Task, at: datetime) -> Task:
     """The task after an attempt that took a second and failed for good."""
     failure = Failure(type="LookupError", message="lost")
-    return started(task, at).failed(failure, now=at + SECOND, keep=RetentionPolicy(retention=KEEP))
+    return started(task, at).failed(failure, now=at + SECOND, keep=KEEP)
 
 
 def told(task: Task) -> list[tuple[datetime | None, int, str]]:
@@ -43,7 +42,7 @@ def test_those_of_an_occurrence_are_told_of_until_the_next_has_been_tried() -> N
     assert told(task) == [(first, 1, "ValueError"), (first, 2, "LookupError")]
     # When the next one is tried, it fails alone, or leaves nothing
     assert told(failed(task, second)) == [(second, 1, "LookupError")]
-    assert started(task, second).done(now=second, keep=RetentionPolicy(retention=KEEP)).failures == ()
+    assert started(task, second).done(now=second, keep=KEEP).failures == ()
 
 
 def test_an_occurrence_that_is_moved_begins_anew_and_others_do_not() -> None:
@@ -64,7 +63,7 @@ def test_attempts_that_were_left_running_failed_too() -> None:
         task = started(task, NOON + minutes * MINUTE)
     # When the next has failed
     task = task.left_running()
-    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP))
+    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=KEEP)
     # Then all are told of, and of those two that they had not ended when the last began
     assert told(task) == [
         (NOON, 1, "ValueError"),
@@ -78,9 +77,9 @@ def test_attempts_that_were_left_running_failed_too() -> None:
 def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
     task = started(started(once(), NOON), NOON + MINUTE).left_running()
     died = Failure(type="WorkerDied", message="all 1 attempts are used up")
-    after = task.failed(died, now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP), attempt=1)
+    after = task.failed(died, now=NOON + HOUR, keep=KEEP, attempt=1)
     assert told(after) == [(NOON, 1, "WorkerDied")]
-    assert task.expired(now=NOON + HOUR, keep=RetentionPolicy(retention=KEEP)).failures == after.failures
+    assert task.expired(now=NOON + HOUR, keep=KEEP).failures == after.failures
 
 
 def test_however_many_were_left_running_ten_are_told_of() -> None:

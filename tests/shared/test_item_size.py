@@ -13,11 +13,11 @@ from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of
 from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
-from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import MAX_RESULT, Task
+from tests.shared.hourly import KEEP
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
-KEEP = timedelta(days=30)
 DAY = timedelta(days=1)
 
 #: Minutes, for as long as an expression may be.
@@ -84,15 +84,15 @@ def test_outcomes_can_always_be_written_however_often_it_fails(recurs: bool) -> 
         at += timedelta(hours=30)
         running = fits(started(task, at).caught_up().left_running())
         if recurs and number % 7 == 6:
-            task = running.done(now=at, keep=RetentionPolicy(retention=KEEP), **RESULT)
+            task = running.done(now=at, keep=KEEP, **RESULT)
         elif running.can_wait and (not recurs or number % 2):
             task = running.to_retry(at + (300 + number) * DAY if recurs else at, WORST, now=at)
         elif recurs:
-            task = running.failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP))
+            task = running.failed(WORST, now=at, keep=KEEP)
         # Then each outcome can be written
         most = max(most, len(fits(task).failures))
-    fits(started(task, at).failed(WORST, now=at, keep=RetentionPolicy(retention=KEEP)))
-    fits(started(task, at).done(now=at, keep=RetentionPolicy(retention=KEEP), **RESULT))
+    fits(started(task, at).failed(WORST, now=at, keep=KEEP))
+    fits(started(task, at).done(now=at, keep=KEEP, **RESULT))
     assert most == 10
     if recurs:
         assert task.recurrence

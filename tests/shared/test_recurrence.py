@@ -9,7 +9,7 @@ from duebell_shared.errors import InvalidTask, TaskConflict
 from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Origin
-from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.status import Status
 from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
 from tests.support import NOON
 
@@ -80,14 +80,14 @@ def test_a_spread_delays_each_occurrence_by_the_same() -> None:
 def test_all_are_a_hundred_at_most() -> None:
     running = started(hourly(Missed.ALL), NOON_PLUS[150] + MINUTE)
     assert (running.due, running.missed_runs) == (NOON_PLUS[51], 50)
-    after = running.done(now=NOON_PLUS[150] + MINUTE, keep=RetentionPolicy(retention=KEEP))
+    after = running.done(now=NOON_PLUS[150] + MINUTE, keep=KEEP)
     assert started(after, NOON_PLUS[150] + MINUTE).due == NOON_PLUS[52]
 
 
 def test_skip_runs_none_that_is_late() -> None:
     running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 6 * MINUTE)
     assert running.is_too_late
-    after = running.expired(now=NOON + 4 * HOUR + 6 * MINUTE, keep=RetentionPolicy(retention=KEEP))
+    after = running.expired(now=NOON + 4 * HOUR + 6 * MINUTE, keep=KEEP)
     assert (after.status, after.due, after.runs, after.attempt) == (Status.SCHEDULED, NOON + 5 * HOUR, 0, 0)
     assert after.last
     assert (after.last.result, after.last.due, after.last.missed) == (Result.SKIPPED, NOON + 4 * HOUR, 3)
@@ -96,7 +96,7 @@ def test_skip_runs_none_that_is_late() -> None:
 
 def test_skip_ends_expired_when_nothing_is_left() -> None:
     running = started(hourly(Missed.SKIP, end=NOON + 2 * HOUR), NOON + 4 * HOUR)
-    over = running.expired(now=NOON + 4 * HOUR, keep=RetentionPolicy(retention=KEEP))
+    over = running.expired(now=NOON + 4 * HOUR, keep=KEEP)
     assert (over.status, over.queued) == (Status.EXPIRED, None)
     assert over.retried(now=NOON + 5 * HOUR).queued == NOON + 5 * HOUR
 
@@ -109,10 +109,7 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     running = started(task, NOON + 2 * HOUR + MINUTE)
     # Then it is that one that runs, and the next after it
     assert (running.due, running.missed_runs, running.attempt) == (NOON + HOUR, 0, 2)
-    assert (
-        running.done(now=NOON + 2 * HOUR + MINUTE, keep=RetentionPolicy(retention=KEEP)).due
-        == NOON + 2 * HOUR
-    )
+    assert running.done(now=NOON + 2 * HOUR + MINUTE, keep=KEEP).due == NOON + 2 * HOUR
 
 
 def test_the_policy_on_missed_occurrences_applies_to_those_of_a_pause() -> None:

@@ -12,14 +12,12 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
+from tests.shared.hourly import FAILURE, HOUR, KEEP
 from tests.support import NOON
 
-HOUR = timedelta(hours=1)
 DUE, LATER = NOON + HOUR, NOON + 2 * HOUR
-KEEP = timedelta(days=30)
-FAILURE = Failure(type="ValueError", message="no")
 
 
 def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: PLR0911
@@ -38,19 +36,19 @@ def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: 
         case Status.BLOCKED:
             return msgspec.structs.replace(tried, status=status, queued=None, members=Members(left=1))
         case Status.CANCELLED:
-            return tried.cancelled(now=DUE, keep=RetentionPolicy(retention=KEEP))
+            return tried.cancelled(now=DUE, keep=KEEP)
         case Status.FAILED:
-            return tried.failed(FAILURE, now=DUE, keep=RetentionPolicy(retention=KEEP))
+            return tried.failed(FAILURE, now=DUE, keep=KEEP)
         case Status.EXPIRED:
-            return tried.expired(now=DUE, keep=RetentionPolicy(retention=KEEP))
+            return tried.expired(now=DUE, keep=KEEP)
         case Status.DONE:
-            return tried.done(now=DUE, keep=RetentionPolicy(retention=KEEP))
+            return tried.done(now=DUE, keep=KEEP)
 
 
 VERBS: dict[str, Callable[[Task], Task]] = {
     "move": lambda one: one.moved(LATER, now=NOON),
     "update": lambda one: one.updated(payload={"n": 2}, now=NOON),
-    "cancel": lambda one: one.cancelled(now=NOON, keep=RetentionPolicy(retention=KEEP)),
+    "cancel": lambda one: one.cancelled(now=NOON, keep=KEEP),
     "pause": Task.paused,
     "resume": lambda one: one.resumed(now=NOON),
     "retry": lambda one: one.retried(now=NOON),

@@ -241,10 +241,7 @@ def _ask(context: Context, verb: Verb, chosen: Selection, filters: Mapping[str, 
     which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
     more = "" if chosen.is_all else ", and there are more,"
     tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
-    question = f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}"
-    if not context.out.can_ask:
-        raise WrongUsage(f"{question}: give --yes to do it, or --dry-run to count only")
-    typer.confirm(f"{question}. Do it?", abort=True, err=True)
+    context.confirm(f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}")
 
 
 def _change(

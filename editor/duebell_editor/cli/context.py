@@ -11,7 +11,7 @@ import typer
 
 from duebell_shared.instants import utc_now
 
-from .errors import describe, describe_as_json
+from .errors import WrongUsage, describe, describe_as_json
 from .output import Output
 
 if TYPE_CHECKING:
@@ -51,6 +51,12 @@ class Context(typer.Context):
     def answer(self, document: Any) -> None:
         """Print the answer of the command, as JSON or for people."""
         self.out.answer(document, self.now())
+
+    def confirm(self, question: str) -> None:
+        """Ask a person; abort the command unless the answer is yes. Raises WrongUsage in a script."""
+        if not self.out.can_ask:
+            raise WrongUsage(f"{question}: give --yes to do it")
+        typer.confirm(f"{question}. Do it?", abort=True, err=True)
 
     def option_of(self, field: str) -> str:
         """The command line's name for a field of the library: `--max-runs` of max_runs, `ID` of id."""

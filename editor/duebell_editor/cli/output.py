@@ -61,11 +61,6 @@ class Output:
         return _COMMAND.sub(lambda _: f"`{plain(shlex.join(self.program))} ", text)
 
     @property
-    def is_watched(self) -> bool:
-        """True if a person can see standard error."""
-        return sys.stderr.isatty()
-
-    @property
     def can_ask(self) -> bool:
         """True if a person can answer a question."""
         return sys.stdin.isatty() and sys.stderr.isatty()
@@ -113,10 +108,15 @@ class Output:
         line = json.dumps(document) if self.as_json and document else self.in_full(plain(text))
         print(line, file=sys.stderr)
 
+    def tell_watcher(self, text: str) -> None:
+        """Print a line on standard error if a person can see it."""
+        if sys.stderr.isatty():
+            self.note(text)
+
     def progress(self, done: int, total: int) -> None:
         """Say how far the command is, to a person who looks on."""
-        if self.is_watched and done:
-            self.note(f"{done:,} of {total:,}")
+        if done:
+            self.tell_watcher(f"{done:,} of {total:,}")
 
 
 class _SafeConsole(Console):

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from duebell_infra.errors import BundleFailed
 from duebell_shared.deliveries.delivery import Delivery
 from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
 
-from .dependencies import IN_RUNTIME, install
+from .dependencies import install
 from .import_check import Imported, check_import
 from .sources import Files, actions_files, own_files, search_path
 from .target import Target
@@ -77,7 +77,6 @@ def build(
     *,
     requirements: Path | None = None,
     folder: Path | None = None,
-    leave_out: Collection[str] = IN_RUNTIME,
     imported: bool = True,
     environment: Mapping[str, str] | None = None,
     has_layers: bool = False,
@@ -89,7 +88,6 @@ def build(
     actions       `module:attribute` of the user's Worker; None makes a worker without code of yours
     requirements  a requirements file or a pyproject.toml, with what the actions need besides
     folder        where the actions are looked for first; the current one if not given
-    leave_out     libraries that are there where the bundle runs
     imported      False: it is not imported here
     environment   the variables that the actions will find
     has_layers    True if layers bring modules as well
@@ -99,7 +97,7 @@ def build(
     users = actions_files(actions, folder=folder) if actions else {}
     ours = {**users, **own_files()}
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
-        libraries = install(Path(made, "there"), target, requirements=requirements, leave_out=leave_out)
+        libraries = install(Path(made, "there"), target, requirements=requirements)
         files = _with_version({**libraries, **ours}, Path(made))
         compiled = compiled_files(files, target, Path(made, "compiled"))
         files = {**files, **compiled}
@@ -113,7 +111,7 @@ def build(
     outcome = Imported(deliveries=None if actions else ())
     if actions and imported:
         try:
-            tried, note = _importable(data, ours, target, requirements=requirements, leave_out=leave_out)
+            tried, note = _importable(data, ours, target, requirements=requirements)
         except BundleFailed as error:
             outcome = Imported(f"not imported, for there are no libraries to import it with here: {error}")
         else:
@@ -138,9 +136,7 @@ def build(
     )
 
 
-def _importable(
-    data: bytes, ours: Files, target: Target, *, requirements: Path | None, leave_out: Collection[str]
-) -> tuple[bytes, str]:
+def _importable(data: bytes, ours: Files, target: Target, *, requirements: Path | None) -> tuple[bytes, str]:
     """The bundle as this machine can import it, and a note on what differs from the one for the target.
 
     Raises BundleFailed if there are no libraries for this machine.
@@ -149,7 +145,7 @@ def _importable(
         return data, ""
     here = Target.this_machine()
     with tempfile.TemporaryDirectory(prefix="duebell-bundle-") as made:
-        libraries = install(Path(made, "here"), here, requirements=requirements, leave_out=leave_out)
+        libraries = install(Path(made, "here"), here, requirements=requirements)
         note = f"imported with libraries for {here}; those for {target} were not tried"
         return pack({**libraries, **ours}), note if requirements else ""
 

@@ -37,21 +37,19 @@ _OURS = re.compile(r"(?mi)^\s*duebell(?![\w.-])(.*\\\n)*.*$")
 _OTHER_FILE = re.compile(r"(?m)^(-r|--requirement|-c|--constraint)[ =]*(?!\w+://)(\S+)")
 
 
-def core_requirements(*, leave_out: Collection[str] = IN_RUNTIME) -> list[str]:
+def core_requirements() -> list[str]:
     """The libraries that duebell's core requires, each at the version installed here, which was tested."""
-    names = sorted(_required_by("duebell") - set(leave_out))
+    names = sorted(_required_by("duebell") - IN_RUNTIME)
     return [f"{name}=={_installed(name).version}" for name in names]
 
 
-def install(
-    folder: Path, target: Target, *, requirements: Path | None, leave_out: Collection[str] = IN_RUNTIME
-) -> Files:
+def install(folder: Path, target: Target, *, requirements: Path | None) -> Files:
     """The core's libraries, and those of the user's requirements file or project, for this target.
 
     Where the user's requirements have hashes, pip refuses a library with another hash. `folder` takes what is
     not taken from this machine's installation. Raises BundleFailed.
     """
-    core = core_requirements(leave_out=leave_out)
+    core = core_requirements()
     theirs = _pip(folder / "theirs", target, requirements_of(requirements), within=core)
     if target.place is Place.LAMBDA:
         # In a call of its own, because the core has no hashes; at the versions that the user's requirements
@@ -59,10 +57,10 @@ def install(
         brought = {canonicalize_name(found.name): found.version for found in _distributions(theirs)}
         pins = [f"{name}=={version}" for name, version in brought.items()]
         ours = _pip(folder / "ours", target, "\n".join(core), within=pins)
-        core_files = _installed_files(ours, {*leave_out, *brought})
+        core_files = _installed_files(ours, {*IN_RUNTIME, *brought})
     else:
-        core_files = _files_here(_needed_by("duebell", leave_out))
-    return {**core_files, **_installed_files(theirs, leave_out)}
+        core_files = _files_here(_needed_by("duebell"))
+    return {**core_files, **_installed_files(theirs, IN_RUNTIME)}
 
 
 def _required_by(distribution: str) -> set[str]:
@@ -81,11 +79,11 @@ def _installed(name: str) -> metadata.Distribution:
         ) from None
 
 
-def _needed_by(distribution: str, leave_out: Collection[str]) -> set[str]:
-    """The distributions that this one requires, and those that they require in turn."""
+def _needed_by(distribution: str) -> set[str]:
+    """The distributions that this one requires, and those that they require, without the runtime's."""
     found: set[str] = set()
     waiting = _required_by(distribution)
-    while waiting := waiting - found - set(leave_out):
+    while waiting := waiting - found - IN_RUNTIME:
         found |= waiting
         waiting = set().union(*map(_required_by, waiting))
     return found

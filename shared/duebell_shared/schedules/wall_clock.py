@@ -16,11 +16,14 @@ from .cron import FIRST_YEAR, LAST_YEAR, Cron
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
-_MINUTE = timedelta(minutes=1)
+_HOUR, _MINUTE = timedelta(hours=1), timedelta(minutes=1)
 _TICK = timedelta(microseconds=1)
 
 #: Clocks are not changed twice within this time, and never by as much.
 _STEADY = timedelta(days=3)
+
+#: No clock has been put back by as much since 1970: seven hours is the most, in Antarctica in 1994.
+_MOST_BACK = timedelta(hours=8)
 
 
 def next_match(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
@@ -36,8 +39,10 @@ def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime
     count = 0
     while after < until:
         near = min(after + _STEADY, until)
-        offset = _offset(zone, after)
-        if _offset(zone, after - _STEADY) == offset == _offset(zone, near):
+        if not _is_steady(zone, after, near):
+            near = min(after + _HOUR, until)
+        if _is_steady(zone, after, near):
+            offset = _offset(zone, after)
             count += _count_shown(cron, after + offset + _TICK, near + offset + _TICK)
         else:
             at = next_match(cron, zone, after)
@@ -46,6 +51,11 @@ def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime
                 at = next_match(cron, zone, at)
         after = near
     return count
+
+
+def _is_steady(zone: "ZoneInfo", after: datetime, until: datetime) -> bool:
+    """Tell whether each time that the clock shows between these is one instant."""
+    return _offset(zone, after - _MOST_BACK) == _offset(zone, after) == _offset(zone, until)
 
 
 def instant_of(shown: datetime, zone: "ZoneInfo") -> datetime:

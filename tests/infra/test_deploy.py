@@ -90,7 +90,7 @@ def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> N
     assert applied["DeliveryQueues"] == QUEUE
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
     for name in ("Deliveries", "DeliveryQueues"):
-        with pytest.raises(InvalidDeployment, match=f"{name} follows from the deliveries"):
+        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it"):
             deployed(lambda: None, before=UPDATE, parameters={name: "x"})
 
 

@@ -94,8 +94,6 @@ def measured_in(figures: Figures) -> Measured | None:
         run=by_name["a run, besides its tasks"],
         run_bytes=told.run_bytes,
         task_bytes=told.task_bytes,
-        fixed_metrics=told.fixed_metrics,
-        action_metrics=told.action_metrics,
         start_ms=round(start.median_ms("duebell"), 1),
         one_ms=round(start.median_ms("one"), 1),
         task_ms=memory.task_ms,
@@ -138,7 +136,7 @@ def scheduler_cost(usage: Usage, of: Measured) -> cost.Cost:
         usage.is_cold / usage.at_a_time,
     )
     seconds = cold * starting + (1 - cold) * _OTHERS_SECONDS
-    writes = 0 if usage.recurs else 2 * math.ceil(max(usage.size_kb, 1))
+    writes = 0 if usage.recurs else 2
     return cost.Cost(
         dynamodb=tasks * writes * PRICES["write"].dollars,
         function=tasks * (cost.lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars),

@@ -156,7 +156,7 @@ SNAPSTART = """
 | the snapshot, for each version that is kept | ${snapshot:.2f} a month |
 | processor time that it saves, of the [cold start](#cold-start) | {saved:.2f} s |
 
-The time of restoring is not measured, and AWS gives no figure. `duebell cost --tasks 1000000 --snap-start` computes a month of yours. AWS says that [functions that are invoked infrequently might not experience the same
+The time of restoring is not measured, and AWS gives no figure. AWS says that [functions that are invoked infrequently might not experience the same
 improvements](https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html), and a worker whose tasks come due alone is one.
 """
 
@@ -178,7 +178,7 @@ it is written. An empty dead-letter queue costs nothing. You pay for these all t
 | metrics | $0.00 | `--parameter Metrics=on`: no run writes any |
 | AWS Config | $0.00, or ${daily:.2f} if it records daily | [the account](#aws-config): the rule does not change |
 
-`duebell cost --alarms` adds them up as "when idle". Ten alarms and three dashboards are
+`duebell cost` does not count these. Ten alarms and three dashboards are
 [free in each account](https://aws.amazon.com/cloudwatch/pricing/), and a million requests to SQS.
 Storage is paid for by its size: the table beyond 25 GB, its backups, the log, and the [bundle](bundle.md) of each
 version of the worker.

@@ -9,7 +9,7 @@ import typer
 
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import examples
-from duebell_editor.simulation.cost import MONTH, PRICES, REQUESTS, Usage, cost, idle_dollars, measured
+from duebell_editor.simulation.cost import MONTH, Usage, cost, measured
 from duebell_shared.settings import Precision
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -38,24 +38,12 @@ def cost_command(
     at_a_time: Annotated[int, typer.Option(min=1, help="How many of them are due at a time.")] = 1,
     recurring: Annotated[Recurring | None, typer.Option(help="How often each of them recurs.")] = None,
     precision: Annotated[Precision, typer.Option(help="The worker's setting.")] = Precision.MINUTE,
-    size: Annotated[float, typer.Option("--size", metavar="KB", min=0.0, help="The size of a task.")] = 1.0,
     memory: Annotated[int, typer.Option(metavar="MB", min=128, help="The worker's memory.")] = 512,
-    snap_start: Annotated[
-        bool, typer.Option("--snap-start", help="The worker starts from a snapshot, with SnapStart.")
-    ] = False,
-    intake: Annotated[
-        bool, typer.Option("--intake", help="The tasks are added by the intake queue.")
-    ] = False,
-    actions: Annotated[int, typer.Option(min=0, help="Actions with metrics in CloudWatch; 0 for none.")] = 0,
-    alarms: Annotated[
-        bool, typer.Option("--alarms", help="With the alarms and the dashboard of --alarm-mail.")
-    ] = False,
 ) -> None:
     """Prices are those of us-east-1 without free tiers. It calls nothing.
 
-    The costs of the actions themselves, of storage and of backups are not included.
+    The costs of the actions themselves, of storage and backups, and those by the month are not included.
     """
-    of = measured()
     occurrences = tasks * (MONTH / _INTERVALS[recurring] if recurring else 1.0)
     together = min(at_a_time, tasks)
     usage = Usage(
@@ -64,19 +52,11 @@ def cost_command(
         every=MONTH / (occurrences / together),
         recurs=recurring is not None,
         precision=precision,
-        size_kb=size,
         memory_mb=memory,
-        snap_start=snap_start,
     )
-    computed = cost(usage, of)
+    computed = cost(usage, measured())
     parts = {"DynamoDB": computed.dynamodb, "Lambda": computed.function, "log": computed.log}
-    if intake and not recurring:
-        parts["SQS"] = REQUESTS * tasks / 1e6 * PRICES["request"].dollars
-    metrics = of.fixed_metrics + actions * of.action_metrics if actions else 0
-    parts["metrics"] = metrics * PRICES["metric"].dollars
-    idle = idle_dollars(alarms=alarms, intake=intake, snapshot_mb=memory if snap_start else None)
-    parts |= idle
-    parts |= {"total": sum(parts.values()), "when idle": sum(idle.values())}
+    parts["total"] = computed.dollars
     if context.out.as_json:
         typer.echo(json.dumps({"usd_a_month": {name: round(each, 4) for name, each in parts.items()}}))
         return

@@ -2,6 +2,7 @@
 # ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import Any
 
@@ -64,16 +65,45 @@ def troubled(*answers: Transacted | DuebellError | str, kind: type[Troubled] = T
     return Scheduler.start(store=kind(*answers))
 
 
-def test_a_refused_transaction_names_the_write_and_leaves_nothing() -> None:
-    scheduler = troubled(REFUSED)
-    with pytest.raises(TransactionCancelled, match="Put to table 'trials': no") as cancelled:
+AWAY, EXPIRED = AwsUnavailable("no answer"), AwsRefused("ExpiredToken")
+
+#: The answers of the tries, the error that is raised, and the status of the task after it.
+ANSWERS: dict[str, tuple[list[Any], type[Exception] | None, str, Status | None]] = {
+    "refused": ([REFUSED], TransactionCancelled, "Put to table 'trials': no", None),
+    "busy for a while": ([BUSY, BUSY], None, "", Status.SCHEDULED),
+    "busy": ([BUSY] * 9, TransactionCancelled, "TransactionConflict", None),
+    "made, and the answer lost": (["lost"], None, "", Status.SCHEDULED),
+    "made, the answer lost, and credentials that expire": (["lost", EXPIRED], None, "", Status.SCHEDULED),
+    "never answered": ([AWAY] * 9, TransactionUnknown, "it is not known whether", Status.RESERVED),
+    "not answered, then refused": ([AWAY, REFUSED], TransactionCancelled, "Put to table", None),
+    "not answered, then credentials that expire": ([AWAY, EXPIRED], AwsRefused, "ExpiredToken", None),
+}
+
+
+@pytest.mark.parametrize(("answers", "error", "words", "status"), ANSWERS.values(), ids=ANSWERS.keys())
+def test_the_tries_of_a_transaction_have_one_end(
+    answers: list[Any], error: type[Exception] | None, words: str, status: Status | None
+) -> None:
+    scheduler = troubled(*answers)
+    with pytest.raises(error, match=words) if error else nullcontext():
         start_trial(scheduler.editor)
-    [refused] = cancelled.value.refusals
-    assert (refused.index, refused.code) == (0, "ConditionalCheckFailed")
-    assert scheduler.store.tasks == {}
-    # And it can be made again at once
+    # Then the task is added, or gone, or waits for the end of its reservation
+    assert [task.status for task in scheduler.store.tasks.values()] == ([status] if status else [])
+    store = scheduler.store
+    assert isinstance(store, Troubled)
+    assert len(set(store.tokens)) == 1
+    # And a transaction that was refused can be made again at once
+    if error is TransactionCancelled:
+        store.answers.clear()
+        start_trial(scheduler.editor)
+        assert scheduler.editor.get("one").status is Status.SCHEDULED
+
+
+def test_a_lost_answer_is_no_error_over_an_emulator_that_knows_no_tokens() -> None:
+    scheduler = troubled("lost", kind=Forgetful)
     start_trial(scheduler.editor)
     assert scheduler.editor.get("one").status is Status.SCHEDULED
+    assert len(scheduler.store.others) == 1
 
 
 def test_a_task_that_changed_meanwhile_is_named(scheduler: Scheduler) -> None:
@@ -119,39 +149,6 @@ def test_a_rule_that_cannot_be_set_keeps_the_transaction_from_being_made(schedul
     assert scheduler.editor.get("one").status is Status.SCHEDULED
 
 
-def test_a_busy_item_is_tried_again_with_the_same_token() -> None:
-    scheduler = troubled(BUSY, BUSY)
-    start_trial(scheduler.editor)
-    store = scheduler.store
-    assert isinstance(store, Troubled)
-    assert len(store.tokens) == 3
-    assert len(set(store.tokens)) == 1
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
-def test_an_item_that_stays_busy_is_given_up() -> None:
-    scheduler = troubled(*[BUSY] * 9)
-    with pytest.raises(TransactionCancelled, match="TransactionConflict"):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-@pytest.mark.parametrize("kind", [Troubled, Forgetful])
-def test_a_lost_answer_of_a_committed_transaction_is_no_error(kind: type[Troubled]) -> None:
-    scheduler = troubled("lost", kind=kind)
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-    assert len(scheduler.store.others) == 1
-
-
-def test_a_transaction_of_which_nothing_is_known_keeps_its_reservations() -> None:
-    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
-    with pytest.raises(TransactionUnknown, match="it is not known whether the transaction is committed"):
-        start_trial(scheduler.editor)
-    # Then it may be committed yet, and nothing runs if it is not
-    assert scheduler.editor.get("one").status is Status.RESERVED
-
-
 def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     # Given a transaction that is committed without an answer, whose task runs and leaves no history
     scheduler = troubled("lost", *[BUSY] * 9)
@@ -191,13 +188,6 @@ def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
         start_trial(scheduler.editor)
 
 
-def test_a_call_that_is_refused_after_a_lost_answer_is_found_committed() -> None:
-    # Given credentials that expire between two tries, the first of which was made
-    scheduler = troubled("lost", AwsRefused("ExpiredToken"))
-    start_trial(scheduler.editor)
-    assert scheduler.editor.get("one").status is Status.SCHEDULED
-
-
 def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
     # Given a transaction that is never answered, and the same update of its task by someone else
     scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
@@ -220,27 +210,8 @@ def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:
     assert scheduler.editor.get("one").status is Status.CANCELLED
 
 
-REFUSED_LATER = pytest.mark.parametrize(
-    ("refusal", "error"),
-    [(REFUSED, TransactionCancelled), (AwsRefused("ExpiredToken"), AwsRefused)],
-    ids=["by a condition", "by AWS"],
-)
-
-
-@REFUSED_LATER
-def test_a_refusal_after_a_lost_answer_is_certain_once_a_reservation_is_dropped(
-    refusal: Any, error: type[Exception]
-) -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), refusal)
-    with pytest.raises(error):
-        start_trial(scheduler.editor)
-    assert scheduler.store.tasks == {}
-
-
-@REFUSED_LATER
-def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation(
-    refusal: Any, error: type[Exception]
-) -> None:
+@pytest.mark.parametrize("refusal", [REFUSED, AwsRefused("ExpiredToken")], ids=["by a condition", "by AWS"])
+def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation(refusal: Any) -> None:
     scheduler = troubled(AwsUnavailable("no answer"), refusal)
     scheduler.editor.add("act", due=HOUR, id="one")
     with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:

@@ -2,6 +2,7 @@
 
 import logging
 from typing import Any
+from unittest import mock
 
 import pytest
 from fastapi.testclient import TestClient
@@ -68,12 +69,15 @@ def test_each_request_is_one_line(editor: Editor, caplog: pytest.LogCaptureFixtu
     client.get("/api/tasks/a%2Fb", params={"card": "4111"})
     client.get("/api/status", headers={"Host": "evil.example", "X-User": "forged"})
     client.get("/api/%0a%1b[2J?q=1")
+    with mock.patch.object(editor, "past_counts", side_effect=RuntimeError), pytest.raises(RuntimeError):
+        client.get("/api/counts")
     assert lines(caplog) == [
         {"method": "POST", "path": "/api/tasks", "status": 201, "who": "anna", "client": "10.1.2.3"},
         {"method": "GET", "path": "/api/tasks/a/b", "status": 404, "client": "10.1.2.3"},
         # Refused before anybody asks who it is
         {"method": "GET", "path": "/api/status", "status": 403, "client": "10.1.2.3"},
         {"method": "GET", "path": "/api/%0A%1B%5B2J", "status": 404, "client": "10.1.2.3"},
+        {"method": "GET", "path": "/api/counts", "status": 500, "client": "10.1.2.3"},
     ]
 
 

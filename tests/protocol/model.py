@@ -150,7 +150,7 @@ class Model:
             self._look(what, s, p, record=record)
 
     def _take(self, what: str, s: State, p: Proc, record: int) -> None:
-        number = self.records.changed(record, applying, p.name, s.now)
+        number = self.records.made(record, "applying", p.name, until=s.now + HOLD)
         put = (at(self.records[number].target), s.now + HOLD)
         self._on(p.name, f"{what}, applies {put[0]}", s, p._replace(step="put", put=put), record=number)
 
@@ -249,7 +249,7 @@ class Model:
 
     def _lower(self, s: State, p: Proc) -> None:
         lane = self.case.lanes[self._edit(p.name).task]
-        record = self.records.changed(s.record, lowered, lane, p.due)
+        record = self.records.made(s.record, "lowered", ((lane, p.due),))
         if self._ingredients.write_first:
             self._arm("lowers", s, p._replace(then="return"), record)
         else:
@@ -346,7 +346,7 @@ class Model:
 
     def _renew(self, s: State, p: Proc) -> None:
         until = s.now + LEASE
-        record = self.records.changed(s.record, renewed, p.name, until)
+        record = self.records.made(s.record, "renewed", p.name, until=until)
         if self.records[record].lanes_of(p.name) != p.lanes:
             self._lose(s, p, record)
         else:
@@ -357,7 +357,7 @@ class Model:
         self._on(p.name, "has lost its lease", s, lost, record=record)
 
     def _clear(self, s: State, p: Proc) -> None:
-        record = self.records.changed(s.record, cleared, p.name)
+        record = self.records.made(s.record, "cleared", p.name)
         if self.records[record].lanes_of(p.name) != p.lanes:
             self._lose(s, p, record)
         elif p.then == "share":
@@ -394,7 +394,7 @@ class Model:
 
     def _hand_over(self, s: State, p: Proc) -> None:
         lane, kept = p.lanes[-1], p.lanes[:-1]
-        record = self.records.changed(s.record, handed_over, p.name, lane, p.heads[0])
+        record = self.records.made(s.record, "released", p.name, ((lane, p.heads[0]),))
         if self.records[record].lanes_of(p.name) != kept:
             self._lose(s, p, record)
         else:
@@ -420,25 +420,13 @@ class Model:
             self._arm("releases", s, Proc(p.name, "", "leave"), record)
 
 
-# The real transitions of the arming record, in model time: what `Armer` and `Lease` pass to `change`.
-
-
-def lowered(record: ArmingRecord, lane: int, due: int) -> ArmingRecord:
-    return record.lowered({lane: instant(due)})
+# Transitions of the arming record that `Armer` and `Lease` make on a condition, in model time.
 
 
 def claimed(
     record: ArmingRecord, owner: str, now: int, until: int, only: tuple[int, ...] | None
 ) -> ArmingRecord:
     return record.claimed(owner, now=instant(now), until=instant(until), only=only)
-
-
-def renewed(record: ArmingRecord, owner: str, until: int) -> ArmingRecord:
-    return record.renewed(owner, until=instant(until))
-
-
-def cleared(record: ArmingRecord, owner: str) -> ArmingRecord:
-    return record.cleared(owner)
 
 
 def released(
@@ -456,14 +444,6 @@ def given_back(
     """`Lease.release` by the last look: unchanged, too, if anything was added since the claim."""
     is_added = record.untouched(owner) != {lane for lane, _ in heads}
     return record if is_added else released(record, owner, heads, now, even_if_due)
-
-
-def handed_over(record: ArmingRecord, owner: str, lane: int, head: int) -> ArmingRecord:
-    return record.released(owner, {lane: instant(head)})
-
-
-def applying(record: ArmingRecord, applier: str, now: int) -> ArmingRecord:
-    return record.applying(applier, until=instant(now + HOLD))
 
 
 def put_done(

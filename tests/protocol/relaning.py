@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import NEVER
 
-from .model import Model, lowered
+from .model import Model
 from .world import DONE, LEASE, NEVER_AT, Case, Edit, Ingredients, Proc, State, instant
 
 _CRASH = frozenset({"crash"})
@@ -58,7 +58,7 @@ class RelaningModel(Model):
 
     def _mark(self, s: State, p: Proc) -> None:
         until = s.now + LEASE
-        record = self.records.changed(s.record, _marked, until)
+        record = self.records.made(s.record, "relaning", "R", until=until)
         self._on("R", "marks", s, p._replace(step="widen", until=until), record=record)
 
     def _widen(self, s: State, p: Proc) -> None:
@@ -70,7 +70,7 @@ class RelaningModel(Model):
             armed = p._replace(then="relocate", lanes=lanes, until=until)
             self._look("widens", s, armed, record=record)
         elif s.now >= p.until - LEASE // 2:
-            record = self.records.changed(s.record, _marked, until)
+            record = self.records.made(s.record, "relaning", "R", until=until)
             self._on("R", "renews its mark", s, p._replace(until=until), record=record)
 
     def _relocate(self, s: State, p: Proc) -> None:
@@ -89,12 +89,12 @@ class RelaningModel(Model):
             again = p._replace(then="relocate", until=until, due=0)
             self._look("keeps its lanes", s, again, record=record)
         else:
-            record = self.records.changed(s.record, lowered, self._new, p.due)
+            record = self.records.made(s.record, "lowered", ((self._new, p.due),))
             self._arm("has lost its lease, lowers", s, Proc("R", "", "leave"), record)
 
     def _relaned(self, s: State, p: Proc) -> None:
         heads = tuple(zip(p.lanes, p.heads, strict=True))
-        record = self.records.changed(s.record, _ended, heads)
+        record = self.records.made(s.record, "relaned", heads)
         if self.records[s.record].lanes_of("R") != p.lanes:
             self._lose(s, p, s.record)
         else:
@@ -131,7 +131,7 @@ class RelaningModel(Model):
         if p.placed_by and len(self.records[s.record].lanes) != p.placed_by:
             self._on(p.name, "finds more lanes", s, p._replace(step="take_out"))
         else:
-            record = self.records.changed(s.record, lowered, p.lane, p.due)
+            record = self.records.made(s.record, "lowered", ((p.lane, p.due),))
             self._arm("lowers", s, p._replace(then="return"), record)
 
     def _take_out(self, s: State, p: Proc) -> None:
@@ -176,10 +176,6 @@ BROKEN = {
 }
 
 
-def _marked(record: ArmingRecord, until: int) -> ArmingRecord:
-    return record.relaning("R", until=instant(until))
-
-
 def _widened(record: ArmingRecord, now: int, until: int, lanes: int) -> ArmingRecord:
     if record.relaner != "R" or record.owners(instant(now)):
         return record
@@ -189,7 +185,3 @@ def _widened(record: ArmingRecord, now: int, until: int, lanes: int) -> ArmingRe
 def _kept(record: ArmingRecord, until: int) -> ArmingRecord:
     holds_all = len(record.lanes_of("R")) == len(record.lanes)
     return record.relaning("R", until=instant(until)) if holds_all else record
-
-
-def _ended(record: ArmingRecord, heads: tuple[tuple[int, int], ...]) -> ArmingRecord:
-    return record.relaned({lane: instant(head) for lane, head in heads})

@@ -8,7 +8,7 @@ and the rule's first echo comes four after its ring, as they really do; a hold o
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from msgspec.structs import replace
 
@@ -200,6 +200,19 @@ class Records:
         if number == len(self._records):
             self._records.append(record)
         return number
+
+    def made(self, number: int, name: str, *arguments: Any, **times: int) -> int:
+        """The number of what this transition makes of the record; lanes come with their moments."""
+        key = (number, name, arguments, *times.values())
+        if key not in self._known:
+            given = (
+                {lane: instant(moment) for lane, moment in each} if isinstance(each, tuple) else each
+                for each in arguments
+            )
+            at_times = {name: instant(moment) for name, moment in times.items()}
+            made = getattr(self._records[number], name)(*given, **at_times)
+            self._known[key] = self.number(made)
+        return self._known[key]
 
     def changed(self, number: int, transition: Callable[..., ArmingRecord], *arguments: object) -> int:
         """The number of what `transition` makes of the record; a compare-and-swap loop is one step."""

@@ -64,6 +64,8 @@ def test_setting_the_schedule_changes_its_expression_and_nothing_else(
     assert backend.rule.read() == BellState(
         expression=SetFor(MINUTE),
         state="DISABLED",
+        description="mine",
+        role=SCHEDULED["RoleArn"],
         arn="arn:aws:scheduler:eu-central-1:123456789012:schedule/default/duebell",
     )
     assert not backend.rule.read().is_enabled

@@ -57,6 +57,8 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert backend.rule.read() == BellState(
         expression=SetFor(MINUTE),
         state="DISABLED",
+        description="mine",
+        role=role,
         arn=str(before["Arn"]),
     )
     assert not backend.rule.read().is_enabled

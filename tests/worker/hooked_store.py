@@ -10,6 +10,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import AwsError, AwsUnavailable, DuebellError
 from duebell_shared.parallel import result_or_error
+from duebell_shared.queue.records import Record
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
@@ -19,6 +20,8 @@ WRITES = frozenset({"claim", "save"})
 
 class HookedStore(MemoryStore):
     """`refuses(verb, lane)` says which calls are not answered; `calls` counts all, by verb and lane.
+
+    Other records than the arming record are read and swapped in lane 0, as in `("read Limits", 0)`.
 
     Something can happen before the record is read or written, and after a head was read.
     """
@@ -53,6 +56,14 @@ class HookedStore(MemoryStore):
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         self.on_write(new)
         return super().swap_record(old, new)
+
+    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
+        self._call(f"read {kind.__name__}", 0)
+        return super().read(kind, name)
+
+    def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
+        self._call(f"swap {type(new).__name__}", 0)
+        return super().swap(old, new, name)
 
     def count(self, lane: int, **bounds: Any) -> int:
         self._call("count", lane)

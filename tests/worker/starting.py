@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,8 +12,22 @@ import pytest
 from duebell_shared.backend import Backend
 from duebell_worker import entry
 from duebell_worker.actions import registration
+from tests.support import Clock
 
 CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
+
+
+class Context:
+    """What Lambda gives a handler: an invocation that ends so long after it was made."""
+
+    def __init__(self, clock: Clock, time: timedelta = timedelta(minutes=15), *, request: str = "") -> None:
+        self._clock = clock
+        self._ends_at = clock() + time
+        self.aws_request_id = request
+
+    def get_remaining_time_in_millis(self) -> int:
+        return max(0, round((self._ends_at - self._clock()).total_seconds() * 1000))
+
 
 WORKING = """
 import dataclasses

@@ -6,12 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from duebell import Editor, InvalidInput, InvalidSchedule, Retry, Task, Worker
-from duebell_infra.testing import MemoryStore, Rehearsal
+from duebell_infra.testing import Rehearsal
 from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable
-from duebell_shared.queue.records import Record
 from duebell_shared.schedules.calendars import Calendar, Calendars
 from tests.support import Clock
+from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import memory_backend
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -26,28 +25,13 @@ def at(day: int, hour: int = 9) -> datetime:
     return datetime(2026, 11, day, hour, tzinfo=UTC)
 
 
-class CalendarStore(MemoryStore):
-    """Counts the reads of calendars; `refuses` has them fail."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.reads = 0
-        self.refuses = False
-
-    def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
-        self.reads += kind is Calendars
-        if self.refuses and kind is Calendars:
-            raise AwsUnavailable("as told")
-        return super().read(kind, name)
+@pytest.fixture
+def store() -> HookedStore:
+    return HookedStore()
 
 
 @pytest.fixture
-def store() -> CalendarStore:
-    return CalendarStore()
-
-
-@pytest.fixture
-def backend(clock: Clock, store: CalendarStore) -> Backend:
+def backend(clock: Clock, store: HookedStore) -> Backend:
     return memory_backend(clock, store)
 
 
@@ -64,7 +48,7 @@ def run_until(worker: Worker, clock: Clock, end: datetime) -> None:
 
 
 def test_a_task_skips_the_holidays_of_its_calendar(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
 ) -> None:
     editor.import_calendar("de-be", CALENDAR)
     editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily")
@@ -92,17 +76,17 @@ def test_a_rehearsal_moves_to_the_next_working_day() -> None:
 
 
 def test_without_a_calendar_none_is_read(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
 ) -> None:
     editor.add("report", schedule="0 9 * * *", id="daily")
     run_until(worker, clock, at(24))
     editor.status()
     assert len(ran) == 3
-    assert store.reads == 0
+    assert not store.calls["read Calendars", 0]
 
 
 def test_a_run_reads_the_calendars_once_for_all_its_tasks(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
 ) -> None:
     editor.import_calendar("de-be", CALENDAR)
     editor.add_many(
@@ -110,21 +94,22 @@ def test_a_run_reads_the_calendars_once_for_all_its_tasks(
         for n in range(50)
     )
     clock.now = at(22)
-    store.reads = 0
+    store.calls.clear()
     worker.run()
-    assert (len(ran), store.reads) == (50, 1)
+    assert (len(ran), store.calls["read Calendars", 0]) == (50, 1)
 
 
 def test_what_cannot_be_read_now_waits_for_some_seconds(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
 ) -> None:
     editor.import_calendar("de-be", CALENDAR)
     editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily")
-    clock.now, store.refuses = at(23), True
+    clock.now = at(23)
+    store.refuse({0}, {"read Calendars"})
     report = worker.run(time_left=timedelta(seconds=10))
     assert report.limited == 1
     assert ran == []
-    store.refuses = False
+    store.refuse(())
     clock.now += timedelta(minutes=1)
     worker.run()
     assert len(ran) == 1
@@ -132,7 +117,7 @@ def test_what_cannot_be_read_now_waits_for_some_seconds(
 
 
 def test_a_calendar_that_is_gone_lets_tasks_run_on_all_days(
-    editor: Editor, worker: Worker, clock: Clock, store: CalendarStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
 ) -> None:
     editor.import_calendar("de-be", CALENDAR)
     editor.add("report", schedule="0 9 * * *", calendar="de-be", id="daily")

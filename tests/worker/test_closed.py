@@ -6,7 +6,8 @@ import pytest
 
 from duebell import Editor, InvalidSettings, Status, Task, Worker
 from tests.support import NOON, Clock
-from tests.worker.test_limits import CountingStore, backend, store  # noqa: F401
+from tests.worker.hooked_store import HookedStore
+from tests.worker.test_limits import backend, store  # noqa: F401
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -30,7 +31,7 @@ def test_tasks_wait_for_the_opening_and_the_rule_rings_for_it(
     worker: Worker,
     clock: Clock,
     started: list[Task],
-    store: CountingStore,  # noqa: F811
+    store: HookedStore,  # noqa: F811
 ) -> None:
     worker.action("act")(lambda: None)
     editor.add_many({"action": "mail", "due": NOON, "id": f"mail-{n}"} for n in range(3))
@@ -48,7 +49,7 @@ def test_tasks_wait_for_the_opening_and_the_rule_rings_for_it(
     assert worker.run().done == 3
     assert {one.limited_since for one in started} == {NOON}
     # And no semaphore was read or written: nothing is counted
-    assert not store.calls["read Semaphore"]
+    assert not store.calls["read Semaphore", 0]
 
 
 def test_a_run_that_stays_starts_them_at_the_opening_and_not_before(

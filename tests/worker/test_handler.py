@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
-from types import SimpleNamespace
-from typing import Any
+from datetime import timedelta
 
 import pytest
 
@@ -16,17 +14,7 @@ from duebell_shared.bell.expression import SENTINEL
 from tests.editor.memory import Scheduler
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
-
-
-class Context:
-    """What Lambda gives a handler: an invocation that ends so many minutes from now."""
-
-    def __init__(self, clock: Clock, minutes: float = 15) -> None:
-        self._clock = clock
-        self._ends_at: datetime = clock() + timedelta(minutes=minutes)
-
-    def get_remaining_time_in_millis(self) -> int:
-        return max(0, round((self._ends_at - self._clock()).total_seconds() * 1000))
+from tests.worker.starting import CONTEXT, Context
 
 
 def test_the_answer_is_the_report_as_json(editor: Editor, worker: Worker, clock: Clock) -> None:
@@ -80,7 +68,7 @@ def test_in_the_end_the_failure_is_lambdas_to_deal_with(
 
     # When the handler is called, it gives up while there is time
     with pytest.raises(AwsUnavailable):
-        worker.handler(None, Context(clock, minutes))
+        worker.handler(None, Context(clock, timedelta(minutes=minutes)))
     assert clock.now < NOON + timedelta(minutes=minutes)
     assert clock.now > NOON + timedelta(seconds=10 if minutes < 2 else 50)
 
@@ -116,8 +104,7 @@ HOUR = timedelta(hours=1)
 
 def beat(worker: Worker) -> None:
     """Hand the worker what the rule of the heartbeat sends, by both templates."""
-    context: Any = SimpleNamespace(aws_request_id="beat", get_remaining_time_in_millis=lambda: 60_000)
-    worker.handler(arming_event(), context)
+    worker.handler(arming_event(), CONTEXT)
 
 
 def parked_by_hand(scheduler: Scheduler) -> None:

@@ -12,7 +12,6 @@ from duebell import Editor, Lateness, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import AwsUnavailable
-from duebell_shared.instants import MILLISECOND
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Wake, lateness_of
@@ -208,15 +207,8 @@ def test_the_parts_add_up_to_the_lateness(given: dict[str, float], expected: Lat
     assert parts(**given) == expected
 
 
-def test_percentiles_are_those_of_the_parts_that_are_there() -> None:
+def test_what_was_before_the_time_that_an_attempt_was_queued_for_is_a_part_of_its_own() -> None:
     task = new_task(id="a", action="act", due=NOON, payload=None, now=NOON)
-    many = [
-        parts_of(replace(task, started_at=NOON + ms * MILLISECOND, lateness_ms=ms, lateness=ring))
-        for ms, ring in ((ms, Lateness(ring=ms)) for ms in range(1_000, 101_000, 1_000))
-    ]
-    assert percentiles(many) == {"ring": {"p50": 50_000, "p90": 90_000, "p99": 99_000}}
-    assert percentiles([]) == {}
-    # And of an attempt that is queued for a later time, what was before it is a part of its own
     retried = replace(task, started_at=NOON + 5 * SECOND, lateness_ms=400)
     assert percentiles([parts_of(retried)]) == {"delay": dict.fromkeys(("p50", "p90", "p99"), 4_600)}
     assert parts_of(replace(task, started_at=NOON + SECOND / 2, lateness_ms=500)) == {}

@@ -7,7 +7,6 @@ import pytest
 
 from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
-from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.queue.places import lane_of
@@ -24,9 +23,16 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 OUT = 3
 
 
-@pytest.fixture
-def store() -> HookedStore:
-    return HookedStore()
+class Scene:
+    """A queue in memory, and a worker; `called` are the tasks of its action `act`, in order."""
+
+    def __init__(self, clock: Clock, lanes: int) -> None:
+        self.store = HookedStore()
+        self.backend = memory_backend(clock, self.store, lanes=lanes)
+        self.editor = Editor(backend=self.backend)
+        self.called: list[str] = []
+        self.worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
+        self.worker.action("act")(lambda _, task: self.called.append(task.id))
 
 
 @pytest.fixture
@@ -35,21 +41,8 @@ def lanes() -> int:
 
 
 @pytest.fixture
-def backend(clock: Clock, store: HookedStore, lanes: int) -> Backend:
-    return memory_backend(clock, store, lanes=lanes)
-
-
-@pytest.fixture
-def called() -> list[str]:
-    """The tasks whose action was called, in order."""
-    return []
-
-
-@pytest.fixture
-def worker(backend: Backend, called: list[str]) -> Worker:
-    worker = Worker(backend=backend, pool=lambda _: InlinePool())
-    worker.action("act")(lambda _, task: called.append(task.id))
-    return worker
+def scene(clock: Clock, lanes: int) -> Scene:
+    return Scene(clock, lanes)
 
 
 def add(editor: Editor, *ids: str) -> None:
@@ -68,41 +61,35 @@ def add(editor: Editor, *ids: str) -> None:
     ids=["reads", "claims", "outcomes", "all"],
 )
 def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
-    editor: Editor,
-    worker: Worker,
-    store: HookedStore,
-    called: list[str],
-    *,
-    verbs: frozenset[str],
-    error: type[AwsError],
+    scene: Scene, verbs: frozenset[str], error: type[AwsError]
 ) -> None:
     # Given tasks in eight lanes, of which one is refused
     ids = [f"task-{number}" for number in range(400)]
-    add(editor, *ids)
+    add(scene.editor, *ids)
     others = [id for id in ids if lane_of(id, 8) != OUT]
-    store.refuse({OUT}, verbs)
-    store.error = error
+    scene.store.refuse({OUT}, verbs)
+    scene.store.error = error
     # When a run comes, with five minutes
-    report = worker.run(time_left=5 * MINUTE)
+    report = scene.worker.run(time_left=5 * MINUTE)
     # Then all tasks of the others have been started, and are done
-    assert set(others) <= set(called)
+    assert set(others) <= set(scene.called)
     assert report.done == len(others)
     assert report.resting == (OUT,)
     # And of this one, no more were started than could be recorded, but for a batch
-    assert len(called) - len(others) <= 25
+    assert len(scene.called) - len(others) <= 25
 
 
 def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_lasted(
-    editor: Editor, worker: Worker, store: HookedStore, clock: Clock
+    scene: Scene, clock: Clock
 ) -> None:
     # Given a task in a lane that nobody can read for hours
     [id] = ids_in(OUT, 1, lanes=8)
-    add(editor, id)
-    store.refuse({OUT}, READS)
+    add(scene.editor, id)
+    scene.store.refuse({OUT}, READS)
     tries = []
     # When the rule rings for it
     while clock.now < NOON + 4 * HOUR:
-        report = worker.run()
+        report = scene.worker.run()
         assert report.resting == (OUT,)
         assert report.rings_at is not None
         tries.append(clock.now)
@@ -114,52 +101,50 @@ def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_
     assert 29 * MINUTE <= gaps[-1] <= 32 * MINUTE
     assert len(tries) < 16
     # And when it can be read again, it is done, and nothing is left of that
-    store.refuse(())
-    report = worker.run()
+    scene.store.refuse(())
+    report = scene.worker.run()
     assert (report.done, report.resting) == (1, ())
-    last_run = editor.status().last_run
+    last_run = scene.editor.status().last_run
     assert last_run
     assert last_run.resting == ()
 
 
-def test_what_is_added_to_a_lane_that_rests_is_rung_for(
-    editor: Editor, worker: Worker, store: HookedStore, clock: Clock
-) -> None:
+def test_what_is_added_to_a_lane_that_rests_is_rung_for(scene: Scene, clock: Clock) -> None:
     # Given a lane that rests for half an hour
     first, second = ids_in(OUT, 2, lanes=8)
-    add(editor, first)
-    store.refuse({OUT}, READS)
+    add(scene.editor, first)
+    scene.store.refuse({OUT}, READS)
     for _ in range(10):
-        clock.now = worker.run().rings_at or clock.now
-    assert worker.run().rings_at >= clock.now + 29 * MINUTE  # type: ignore[operator]
+        clock.now = scene.worker.run().rings_at or clock.now
+    assert scene.worker.run().rings_at >= clock.now + 29 * MINUTE  # type: ignore[operator]
     # When a task is added to it, then the rule rings for that
-    store.refuse(())
-    editor.add("act", due=clock.now + 5 * MINUTE, id=second)
-    assert editor.status().rings_at <= clock.now + 6 * MINUTE  # type: ignore[operator]
+    scene.store.refuse(())
+    scene.editor.add("act", due=clock.now + 5 * MINUTE, id=second)
+    assert scene.editor.status().rings_at <= clock.now + 6 * MINUTE  # type: ignore[operator]
 
 
 def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
-    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
+    scene: Scene, clock: Clock
 ) -> None:
-    add(editor, *ids_in(OUT, 1, lanes=8))
-    store.refuse({OUT})
-    worker.run()
-    [resting] = backend.armer.read().last_run.resting  # type: ignore[union-attr]
+    add(scene.editor, *ids_in(OUT, 1, lanes=8))
+    scene.store.refuse({OUT})
+    scene.worker.run()
+    [resting] = scene.backend.armer.read().last_run.resting  # type: ignore[union-attr]
     assert (resting.lane, resting.since) == (OUT, NOON)
     # When a run of other lanes comes
-    calls = store.calls.copy()
-    worker._run("another", backend, None, lanes=(0, 1))
+    calls = scene.store.calls.copy()
+    scene.worker._run("another", scene.backend, None, lanes=(0, 1))
     # Then it has not asked for this one, and the record still says so
-    assert store.calls["queued", OUT] == calls["queued", OUT]
-    assert backend.armer.read().last_run.resting == (resting,)  # type: ignore[union-attr]
+    assert scene.store.calls["queued", OUT] == calls["queued", OUT]
+    assert scene.backend.armer.read().last_run.resting == (resting,)  # type: ignore[union-attr]
 
 
-def test_one_call_that_is_not_answered_makes_no_lane_rest(
-    editor: Editor, worker: Worker, store: HookedStore, clock: Clock, log: Log
-) -> None:
-    add(editor, *ids_in(OUT, 1, lanes=8))
-    store.refuses = lambda verb, lane: verb == "claim" and lane == OUT and store.calls["claim", OUT] < 3
-    report = worker.run()
+def test_one_call_that_is_not_answered_makes_no_lane_rest(scene: Scene, clock: Clock, log: Log) -> None:
+    add(scene.editor, *ids_in(OUT, 1, lanes=8))
+    scene.store.refuses = lambda verb, lane: (
+        verb == "claim" and lane == OUT and scene.store.calls["claim", OUT] < 3
+    )
+    report = scene.worker.run()
     assert (report.done, report.resting) == (1, ())
     assert clock.now <= NOON + 5 * SECOND
     assert [line["again_at"] for line in log.lines("lane_trouble")] == [
@@ -169,74 +154,74 @@ def test_one_call_that_is_not_answered_makes_no_lane_rest(
 
 
 def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is_called_once(
-    editor: Editor, worker: Worker, store: HookedStore, called: list[str]
+    scene: Scene,
 ) -> None:
     # Given a lane that takes the first two outcomes of one of its tasks for none
     ids = ids_in(OUT, 3, lanes=8)
-    add(editor, *ids)
-    store.refuses = lambda verb, lane: verb == "save" and lane == OUT and store.calls["save", OUT] < 3
+    add(scene.editor, *ids)
+    scene.store.refuses = lambda verb, lane: (
+        verb == "save" and lane == OUT and scene.store.calls["save", OUT] < 3
+    )
     # When they are run
-    report = worker.run()
+    report = scene.worker.run()
     # Then each was called once, and is done
-    assert (report.done, sorted(called)) == (3, sorted(ids))
-    assert {editor.get(id).status for id in ids} == {Status.DONE}
-    assert {editor.get(id).attempt for id in ids} == {1}
+    assert (report.done, sorted(scene.called)) == (3, sorted(ids))
+    assert {scene.editor.get(id).status for id in ids} == {Status.DONE}
+    assert {scene.editor.get(id).attempt for id in ids} == {1}
 
 
-def test_an_outcome_that_is_never_written_is_for_the_next_run(
-    editor: Editor, worker: Worker, store: HookedStore, clock: Clock, *, called: list[str], log: Log
-) -> None:
+def test_an_outcome_that_is_never_written_is_for_the_next_run(scene: Scene, clock: Clock, log: Log) -> None:
     [id], others = ids_in(OUT, 1, lanes=8), ids_in(OUT + 1, 2, lanes=8)
-    add(editor, id, *others)
-    store.refuse({OUT}, {"save"})
-    report = worker.run()
-    assert (report.done, report.resting, called.count(id)) == (2, (OUT,), 1)
+    add(scene.editor, id, *others)
+    scene.store.refuse({OUT}, {"save"})
+    report = scene.worker.run()
+    assert (report.done, report.resting, scene.called.count(id)) == (2, (OUT,), 1)
     assert len(log.lines("unrecorded")) == 3
     # When the lane is answered again, then the task left running is run once more
-    store.refuse(())
+    scene.store.refuse(())
     assert report.rings_at is not None
     clock.now = report.rings_at
-    assert worker.run().done == 1
-    assert (editor.get(id).status, editor.get(id).attempt, called.count(id)) == (Status.DONE, 2, 2)
+    assert scene.worker.run().done == 1
+    assert (scene.editor.get(id).status, scene.editor.get(id).attempt, scene.called.count(id)) == (
+        Status.DONE,
+        2,
+        2,
+    )
 
 
 @pytest.mark.parametrize("verbs", [READS, {"claim"}, {"save"}], ids=["reads", "claims", "outcomes"])
 def test_what_is_refused_for_all_lanes_ends_the_run_with_that_error_and_the_lanes_are_given_back(
-    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, verbs: frozenset[str]
+    scene: Scene, verbs: frozenset[str]
 ) -> None:
-    add(editor, *(f"task-{number}" for number in range(40)))
-    store.refuse(range(8), verbs)
+    add(scene.editor, *(f"task-{number}" for number in range(40)))
+    scene.store.refuse(range(8), verbs)
     with pytest.raises(AwsUnavailable, match="does not answer"):
-        worker.run()
-    record = backend.armer.read()
+        scene.worker.run()
+    record = scene.backend.armer.read()
     assert all(lane.owner is None for lane in record.lanes)
     assert record.target >= NOON + MINUTE
 
 
-def test_a_head_that_cannot_be_read_loses_nothing(
-    editor: Editor, worker: Worker, backend: Backend, store: HookedStore, clock: Clock
-) -> None:
+def test_a_head_that_cannot_be_read_loses_nothing(scene: Scene, clock: Clock) -> None:
     now, later = ids_in(OUT, 2, lanes=8)
-    editor.add("act", due=NOON, id=now)
-    editor.add("act", due=NOON + 5 * SECOND, id=later)
-    store.refuse({OUT}, {"head"})
-    report = worker.run()
+    scene.editor.add("act", due=NOON, id=now)
+    scene.editor.add("act", due=NOON + 5 * SECOND, id=later)
+    scene.store.refuse({OUT}, {"head"})
+    report = scene.worker.run()
     assert (report.done, report.resting) == (1, ())  # the next look into the lane tells its head as well
-    assert backend.armer.read().lanes[OUT].due <= clock.now + 2 * MINUTE
-    store.refuse(())
+    assert scene.backend.armer.read().lanes[OUT].due <= clock.now + 2 * MINUTE
+    scene.store.refuse(())
     assert report.rings_at is not None
     clock.now = report.rings_at
-    assert worker.run().done == 1
+    assert scene.worker.run().done == 1
 
 
 @pytest.mark.parametrize("lanes", [64])
-def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(
-    editor: Editor, worker: Worker, store: HookedStore
-) -> None:
-    add(editor, "one", "two")
-    store.calls.clear()
-    assert worker.run().done == 2
-    reads = {verb: [store.calls[verb, lane] for lane in range(64)] for verb in READS}
+def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(scene: Scene) -> None:
+    add(scene.editor, "one", "two")
+    scene.store.calls.clear()
+    assert scene.worker.run().done == 2
+    reads = {verb: [scene.store.calls[verb, lane] for lane in range(64)] for verb in READS}
     assert reads == {"queued": [1] * 64, "head": [0] * 64, "count": [0] * 64}
 
 

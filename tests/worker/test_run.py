@@ -16,12 +16,10 @@ if TYPE_CHECKING:
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
-from typing import Any
 
 from duebell import Backoff, Retry
 from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lanes import Batcher, Lanes, ReadAhead, Trouble
+from duebell_worker.run.lanes import Batcher, ReadAhead
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
@@ -224,25 +222,6 @@ def test_once_a_priority_is_in_sight_a_burst_is_seen_through() -> None:
     assert found.index(60_051) < 1_000
     assert found[1:] != sorted(found)
     assert len(found) == 60_052
-
-
-def test_lower_priorities_go_on_when_no_more_fit_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("duebell_worker.run.lanes.IN_SIGHT", 1)
-    monkeypatch.setattr("duebell_worker.run.lanes.MOST_WITH_PRIORITIES", 10)
-    mixed = keys(*[9 if number % 2 else 0 for number in range(200)])
-    found = order(ReadAhead(mixed, now=NOON + timedelta(days=1), skipping=()))
-    # The eleventh task of priority 0 that comes into sight lets the first of them go
-    assert found.index(0) < 25
-    assert sorted(found) == list(range(200))
-
-
-def test_tasks_of_one_moment_are_in_order_over_all_lanes(backend: Backend, editor: Editor) -> None:
-    for number in range(40):
-        editor.add("act", due=NOON, id=f"{number:02}", priority=number % 3)
-    run: Any = SimpleNamespace(backend=backend, now=backend.clock)
-    reader = Lanes(run, run, Trouble("run", backend.clock))
-    _, found = reader.queued(range(4), now=NOON)
-    assert [key.priority for key in found] == sorted((number % 3 for number in range(40)), reverse=True)
 
 
 # Writes of one moment go together, in calls that are not too full.

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -17,6 +16,7 @@ from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import ids_in, in_lane, memory_backend
 from tests.worker.stage import Stage
+from tests.worker.starting import CONTEXT
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -88,9 +88,8 @@ def test_what_one_run_cannot_do_in_time_is_shared(
     assert report.rings_at
     assert backend.clock() < report.rings_at <= backend.clock() + 2 * MINUTE
     # When they come, then each takes the lanes that it was given, and all is done
-    context = SimpleNamespace(get_remaining_time_in_millis=lambda: 600_000)
     for event in [event for event in called.events if event["duebell"]]:
-        answer = slow(backend, stage).handler(event, cast("Any", context))
+        answer = slow(backend, stage).handler(event, CONTEXT)
         assert answer["lanes"] == 1
     assert editor.list().tasks == ()
     assert len(editor.list(status=Status.DONE, limit=1000).tasks) == 120

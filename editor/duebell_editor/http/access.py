@@ -108,21 +108,23 @@ class Access:
         )
         client = scope["client"][0] if scope.get("client") else "unknown"
 
+        def log(status: int) -> None:
+            path, who = self._logged_path(scope), visitor_of(scope)
+            log_event(
+                _LOG, "request", method=scope["method"], path=path, status=status, who=who, client=client
+            )
+
         async def send_and_log(message: Message) -> None:
             if message["type"] == "http.response.start":
-                log_event(
-                    _LOG,
-                    "request",
-                    method=scope["method"],
-                    path=self._logged_path(scope),
-                    status=message["status"],
-                    who=visitor_of(scope),
-                    client=client,
-                )
+                log(message["status"])
             await send(message)
 
-        with from_place(f"http from {client}"):
-            await (refusal or self._app)(scope, receive, send_and_log)
+        try:
+            with from_place(f"http from {client}"):
+                await (refusal or self._app)(scope, receive, send_and_log)
+        except Exception:
+            log(500)  # the framework answers outside of all middleware
+            raise
 
     def _logged_path(self, scope: Scope) -> str:
         path = str(scope["path"])

@@ -4,7 +4,6 @@
 processor times. Not counted: storage and backups. Nothing here calls AWS.
 """
 
-import math
 from datetime import timedelta
 from pathlib import Path
 
@@ -60,14 +59,8 @@ _ALWAYS = timedelta(minutes=3)
 #: The rule rings once a minute at most.
 _MINUTE = timedelta(minutes=1)
 
-#: Write requests of a task's life: its add; its claim and its outcome.
-_ADDS, _CHANGES = 1, 2
-
 #: The alarms that the templates make beside a dashboard; an intake queue has one more.
 ALARMS = 8
-
-#: The requests of a message of the intake queue that comes alone: send, receive, delete.
-REQUESTS = 3
 
 #: Lambda polls a quiet queue with five readers, as the mapping has a maximum concurrency.
 #: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
@@ -110,7 +103,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     add, done, occurrence, run  the units of a task's add; its claim and outcome; those of a recurring task;
                      and of a run besides its tasks
     run_bytes, task_bytes  of the log, metrics included
-    fixed_metrics, action_metrics  how many there are, and how many more for each action
     start_ms, one_ms, task_ms  processor time: a cold start; with its first run, of one task; a further task
     waiting          with precision "second"
     """
@@ -121,8 +113,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     run: Units
     run_bytes: float
     task_bytes: float
-    fixed_metrics: int
-    action_metrics: int
     start_ms: float
     one_ms: float
     task_ms: float
@@ -137,9 +127,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     every       the time from one such time to the next
     recurs      whether they are occurrences, which are not added
     precision   the worker's setting
-    size_kb     the size of a task's item
     memory_mb   the worker's memory
-    snap_start  whether the worker starts from a snapshot
     """
 
     tasks: float
@@ -147,9 +135,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     every: timedelta
     recurs: bool = False
     precision: Precision = Precision.MINUTE
-    size_kb: float = 1.0
     memory_mb: int = 512
-    snap_start: bool = False
 
     @property
     def runs(self) -> float:
@@ -185,10 +171,7 @@ def measured() -> Measured:
 def cost(usage: Usage, of: Measured) -> Cost:
     """The cost of the tasks, and of the runs that run them."""
     tasks, runs = usage.tasks / 1e6, usage.runs / 1e6
-    further_kb = math.ceil(max(usage.size_kb, 1)) - 1
     life = of.occurrence.dollars if usage.recurs else of.add.dollars + of.done.dollars
-    writes = _CHANGES if usage.recurs else _ADDS + _CHANGES
-    life += writes * further_kb * PRICES["write"].dollars
     waiting_hours, run_dynamodb, run_function = 0.0, of.run.dollars, _run_dollars(usage, of)
     if usage.precision is Precision.SECOND:
         always = usage.every <= _ALWAYS
@@ -244,14 +227,11 @@ def snapshot_dollars(memory_mb: int) -> float:
 
 def _run_dollars(usage: Usage, of: Measured) -> float:
     """Dollars for a million invocations, each with one run and its first task."""
-    is_restored = usage.is_cold and usage.snap_start
-    # A snapshot holds all that a cold start does, but for the certificates.
-    processor_ms = of.one_ms if usage.is_cold and not is_restored else of.one_ms - of.start_ms
+    processor_ms = of.one_ms if usage.is_cold else of.one_ms - of.start_ms
     services = _SERVICES if usage.is_cold else 0
     calls = of.run.calls + of.done.calls
     seconds = billed_seconds(usage.memory_mb, processor_ms, services=services, calls=calls)
-    restoring = PRICES["restore"].dollars * usage.memory_mb / 1024 if is_restored else 0.0
-    return lambda_dollars(seconds, usage.memory_mb) + restoring + PRICES["invocation"].dollars
+    return lambda_dollars(seconds, usage.memory_mb) + PRICES["invocation"].dollars
 
 
 def _scaled(processor_seconds: float, memory_mb: int) -> float:

@@ -60,10 +60,15 @@ class BellKind(StrEnum):
 
 
 class BellState(msgspec.Struct, frozen=True, kw_only=True):
-    """The bell as AWS has it."""
+    """The bell as AWS has it.
+
+    role  of a rule, its own; of a schedule, the one in which it calls its target
+    """
 
     expression: str
     state: str
+    description: str | None = None
+    role: str | None = None
     arn: str = ""
 
     @property
@@ -126,6 +131,8 @@ class Bell(ABC):
         return BellState(
             expression=found.get("ScheduleExpression", ""),
             state=found.get("State", "ENABLED"),
+            description=found.get("Description") or None,
+            role=found.get("Target", found).get("RoleArn"),
             arn=found.get("Arn", ""),
         )
 

@@ -21,7 +21,7 @@ QUEUE = "arn:aws:sqs:eu-central-1:123456789012:orders"
 
 def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> None:
     worker.deliver("remind", to=QUEUE)
-    with pytest.raises(ValueError, match=f"there is an action 'remind' already: a delivery to {QUEUE}"):
+    with pytest.raises(ValueError, match="there is an action 'remind' already"):
         worker.deliver("remind", to=QUEUE)
     with pytest.raises(ValueError, match="there is an action 'remind' already"):
         worker.action("remind")(lambda: None)

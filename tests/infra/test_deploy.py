@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
-from unittest.mock import MagicMock
 
 import boto3
 import pytest
@@ -15,7 +14,6 @@ from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.artifacts import Artifacts
 from duebell_infra.deploy.deploy import Deployment, deploy
-from duebell_infra.deploy.stack import Stack
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.expression import SENTINEL
@@ -92,7 +90,7 @@ def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> N
     assert applied["DeliveryQueues"] == QUEUE
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
     for name in ("Deliveries", "DeliveryQueues"):
-        with pytest.raises(InvalidDeployment, match=f"{name} follows from the deliveries"):
+        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it"):
             deployed(lambda: None, before=UPDATE, parameters={name: "x"})
 
 
@@ -276,19 +274,3 @@ def test_a_deleted_rule_is_put_back_with_its_target_and_permission(
     assert policy["Statement"][0]["Principal"] == {"Service": "events.amazonaws.com"}
     # And once it is back, nothing more is said of it
     assert not [line for line in deployed(unchanged, before=UPDATE) if "put back" in line]
-
-
-def test_a_schedule_whose_role_is_too_new_says_to_deploy_again() -> None:
-    # Given a stack that EventBridge Scheduler refuses the role of
-    reason = "The execution role you provide must allow AWS EventBridge Scheduler to assume the role."
-    event = {"EventId": "1", "ResourceStatus": "CREATE_FAILED", "LogicalResourceId": "Schedule"}
-    stack = {"StackId": "it", "StackStatus": "ROLLBACK_COMPLETE"}
-    client: Any = MagicMock()
-    client.describe_stacks.side_effect = [{"Stacks": []}, {"Stacks": []}, {"Stacks": [stack]}]
-    client.create_change_set.return_value = {"Id": "change", "StackId": "it"}
-    client.describe_change_set.return_value = {"Status": "CREATE_COMPLETE"}
-    pages = client.get_paginator.return_value.paginate
-    pages.side_effect = [[], [{"StackEvents": [{**event, "ResourceStatusReason": reason}]}]]
-
-    with pytest.raises(DeployFailed, match=r"assume the role.*deploy again"):
-        Stack(client, "duebell", progress=lambda _: None).apply("", {}, tags={})

@@ -341,9 +341,3 @@ def test_loops_are_allowed_only_where_lambda_looks_for_them(template: Any, modul
     looks = module["locals"]["looks_for_loops"]
     assert 'partition == "aws"' in looks
     assert all(region in looks for region in without)
-
-
-def test_the_mapping_of_the_intake_has_no_tags(template: Any, module: Any) -> None:
-    # https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/2137
-    assert "Tags" not in properties(template, "IntakeMapping")
-    assert "tags" not in module["resource"]["aws_lambda_event_source_mapping"]["intake"]

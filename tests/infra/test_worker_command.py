@@ -102,11 +102,6 @@ def test_the_status_tells_the_health(url: str, health: dict[str, Any]) -> None:
     assert (status, json.loads(body)["error"]) == (503, "no answer")
 
 
-def test_it_answers_head_without_a_body_and_changes_nothing(url: str) -> None:
-    assert answer(url, "HEAD") == (200, "")
-    assert answer(url, "POST")[0] == 501
-
-
 def test_an_address_that_is_not_this_machines_is_refused() -> None:
     given = ("192.0.2.1", 0, lambda: Health(is_well=True, state=State.WAITING))
     with pytest.raises(InvalidSettings, match="--health-host"), serving_health(*given):

@@ -1,13 +1,10 @@
 """The worker's log on this machine: copied line by line as it comes, and shown as a person reads it."""
 
 import json
-import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import Queue
 from types import ModuleType
-from typing import Any, cast
 
 import pytest
 
@@ -76,31 +73,6 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
         monkeypatch.setitem(sys.modules, name, each)
     monkeypatch.setitem(sys.modules, "ministack.core.lambda_runtime", module)
     return module
-
-
-def test_each_line_is_copied_with_its_time_and_kept(runtime: ModuleType, tmp_path: Path) -> None:
-    class Worker:
-        _stderr_queue: Queue[str] = Queue()
-
-        def _read_stderr(self) -> None:
-            self._stderr_queue.put("one")
-            # Written at once, while MiniStack keeps it until the invocation has ended
-            assert file.read_text().endswith(" one\n")
-            self._stderr_queue.put("two \ud800")
-
-    vars(runtime)["Worker"] = Worker
-    file = tmp_path / "worker.log"
-    worker = Worker()
-    with file.open("a", buffering=1, errors="backslashreplace") as log:
-        _copy_lines(log)
-        worker._read_stderr()
-    kept = cast("Any", worker)._stderr_queue
-    assert [kept.get_nowait(), kept.get_nowait()] == ["one", "two \ud800"]
-    lines = file.read_text().splitlines()
-    assert [re.sub(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00 ", "", line) for line in lines] == [
-        "one",
-        "two \\ud800",
-    ]
 
 
 @pytest.mark.parametrize("has_worker", [True, False])

@@ -1,7 +1,6 @@
 """The entry that the packaged Lambda is configured with: it finds the user's worker, or says why not."""
 
 import gc
-import logging
 import os
 import random
 import sys
@@ -189,14 +188,3 @@ def test_a_module_that_cannot_be_imported_into_the_snapshot_is_told_by_the_first
     assert record is not None
     assert record.worker is not None
     assert "no license" in str(record.worker.error)
-
-
-def test_a_module_that_defines_no_action_says_so(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    module = ModuleType("empty_for_tests")
-    vars(module)["worker"] = Worker()
-    monkeypatch.setitem(sys.modules, "empty_for_tests", module)
-    with caplog.at_level(logging.WARNING):
-        entry.load("empty_for_tests:worker")
-    assert "no_actions" in caplog.text

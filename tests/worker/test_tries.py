@@ -17,20 +17,10 @@ from duebell_worker.run.lease import Lease, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.log_lines import Log
 from tests.worker.other_runs import die, die_while_running
+from tests.worker.starting import Context
 
 REQUEST = str(uuid.UUID(int=15))
 MINUTE = timedelta(minutes=1)
-
-
-class Context:
-    """What Lambda gives the tries of one invocation."""
-
-    def __init__(self, request: str = REQUEST, *, seconds: int = 900) -> None:
-        self.aws_request_id = request
-        self._seconds = seconds
-
-    def get_remaining_time_in_millis(self) -> int:
-        return self._seconds * 1000
 
 
 def sleeping(backend: Backend, sleep: Callable[[float], None], *, metrics: bool = False) -> Worker:
@@ -49,7 +39,7 @@ def test_the_next_try_of_a_run_that_died_waits_for_its_lease_to_end_and_goes_on(
     die(backend, f"{REQUEST}.first")
     # When Lambda tries it again after a minute
     clock.advance(MINUTE)
-    answer = worker.handler(None, Context())
+    answer = worker.handler(None, Context(clock, request=REQUEST))
     # Then it is done as soon as the lease has ended, by a run of the same request
     assert (answer["lanes"], answer["done"], clock.now) == (4, 1, NOON + LEASE)
     assert answer["run"] == editor.get("a").run
@@ -78,7 +68,7 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
 
     worker = sleeping(backend, sleep, metrics=True)
     # When the other one has waited, then it holds no lane, and counts no death
-    answer = worker.handler(None, Context())
+    answer = worker.handler(None, Context(clock, request=REQUEST))
     assert (answer["lanes"], clock.now) == (0, NOON + LEASE)
     assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1, 2, 3)
     assert answer["rings_at"] == "2026-11-21T12:03:00Z"
@@ -89,7 +79,7 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
 
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
-    answer = worker.handler(None, Context(str(uuid.UUID(int=16))))
+    answer = worker.handler(None, Context(clock, request=str(uuid.UUID(int=16))))
     assert (answer["lanes"], clock.now) == (0, NOON)
 
 
@@ -97,7 +87,7 @@ def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend
 def test_a_context_without_a_request_id_is_one_of_its_own(
     worker: Worker, backend: Backend, clock: Clock, request_id: str | None
 ) -> None:
-    context: Any = Context(request_id or "")
+    context: Any = Context(clock, request=request_id or "")
     if request_id is None:
         del context.aws_request_id
     die(backend, ".first")
@@ -119,7 +109,7 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
         clock.sleep(seconds)
 
     # When the next try waits for its lease, which it does once the dead run's hold on the rule is over
-    sleeping(backend, sleep).handler(None, Context())
+    sleeping(backend, sleep).handler(None, Context(clock, request=REQUEST))
     # Then the rule is set for the end of the lease
     *_, (seconds, is_settled) = waits
     assert is_settled
@@ -129,7 +119,7 @@ def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(
 
 def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
-    answer = worker.handler(None, Context(seconds=60))
+    answer = worker.handler(None, Context(clock, MINUTE, request=REQUEST))
     assert (answer["lanes"], clock.now) == (0, NOON + timedelta(seconds=48))
     assert answer["rings_at"] == "2026-11-21T12:02:00Z"
 

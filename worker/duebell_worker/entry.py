@@ -42,9 +42,6 @@ def load(name: str) -> Worker:
     """
     worker = _named(name) if name else Worker.from_env()
     worker.add_declared_deliveries()
-    if name and not worker._actions:  # noqa: SLF001 (its own package)
-        way_out = "import the modules that hold them there"
-        emit("no_actions", level=logging.WARNING, worker=name, way_out=way_out)
     return worker
 
 

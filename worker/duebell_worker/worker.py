@@ -276,10 +276,8 @@ class Worker:
             raise ValueError(
                 f"action {quoted(name)}: names that start with {quoted(RESERVED)} are duebell's own"
             )
-        if known := self._actions.get(name):
-            delivery = known.delivery
-            what = f"a delivery to {delivery.target.shown}" if delivery else known.function.__qualname__
-            raise ValueError(f"there is an action {quoted(name)} already: {what}")
+        if name in self._actions:
+            raise ValueError(f"there is an action {quoted(name)} already")
         self._actions[name] = action
         return action
 

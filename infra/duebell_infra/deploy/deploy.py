@@ -150,9 +150,8 @@ def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str]
 
 def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
-    if derived := sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values()}):
-        raise InvalidDeployment("parameters", f"{derived[0]} follows from the deliveries: give those instead")
-    if derived := sorted(deployment.parameters.keys() & {VERSION_KEY, INTAKE_VISIBILITY}):
+    ours = {DELIVERIES, *LISTS.values(), VERSION_KEY, INTAKE_VISIBILITY}
+    if derived := sorted(deployment.parameters.keys() & ours):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
     given = {**before, **deployment.parameters}
     check_parameters(given)

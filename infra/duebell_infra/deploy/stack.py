@@ -26,10 +26,6 @@ _ONLY_DELETABLE = {"CREATE_FAILED", "DELETE_FAILED", "ROLLBACK_COMPLETE", "ROLLB
 #: The status of a stack with a change set that would create it.
 _NOT_CREATED = "REVIEW_IN_PROGRESS"
 
-#: EventBridge Scheduler says so of a role that was made seconds before.
-#: https://github.com/aws/aws-sdk-js-v3/issues/6494
-_ROLE_IS_NEW = "must allow AWS EventBridge Scheduler to assume the role"
-
 
 class Stack:
     """The stack of this name; `progress` is given a line for every step of a change."""
@@ -134,8 +130,6 @@ class Stack:
                 return
             if not status.endswith("_IN_PROGRESS"):
                 why = "; ".join(reasons) or "no reason given"
-                if _ROLE_IS_NEW in why:
-                    why += ". AWS did not know the new role yet: deploy again"
                 raise DeployFailed(f"the stack {self.name} is in {status}: {why}")
             time.sleep(pause)
         raise DeployFailed(f"the stack {self.name} was not done after {_LIMIT / 60:.0f} minutes; look in AWS")

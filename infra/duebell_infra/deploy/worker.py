@@ -7,7 +7,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
@@ -44,8 +44,6 @@ def call_once(
     for pause in _PAUSES:
         try:
             answer = client.invoke(FunctionName=function, Payload=json.dumps(arming_event()).encode())
-        except ReadTimeoutError:
-            raise WorkerFailed(_never_ends(function)) from None
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and code_of(error) in _PASSING_ANSWERS and pause:
                 sleep(pause)
@@ -61,23 +59,14 @@ def call_once(
 
 
 def _why(function: str, error: Mapping[str, Any]) -> str:
-    message = str(error.get("errorMessage", "no reason given"))
-    if "Task timed out" in message:
-        return _never_ends(function)
+    message = in_brief(error.get("errorMessage", "no reason given"))
     trace = error.get("stackTrace") or [""]
     at = " ".join(str(trace[-1]).split())
     type = error.get("errorType")
-    said = f"{type}: {in_brief(message)}" if type else in_brief(message)
+    said = f"{type}: {message}" if type else message
     return (
         f"{function} is deployed, and its worker fails: {said}{f' ({at})' if at else ''}. Tasks "
         f"wait until a version that works is deployed; its log says more"
-    )
-
-
-def _never_ends(function: str) -> str:
-    return (
-        f"{function} is deployed, and its worker does not end in time: its module may "
-        f"wait for something when it is imported, or its VPC has no way to DynamoDB, EventBridge and Lambda"
     )
 
 

@@ -37,8 +37,6 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _FORBIDDEN = 403
-#: The port that clients leave out of the Host.
-_HTTP_PORT = 80
 #: RFC 6455, section 7.4.1: the status of a WebSocket that is refused because of a policy.
 _POLICY_VIOLATION = 1008
 
@@ -63,10 +61,7 @@ class Guard:
             raise ValueError("the guard needs a key")
         self._application = application
         self._key = key.encode()
-        names = (b"127.0.0.1", b"localhost")
-        self._hosts = {b"%s:%d" % (name, port) for name in names}
-        if port == _HTTP_PORT:
-            self._hosts.update(names)
+        self._hosts = {b"%s:%d" % (name, port) for name in (b"127.0.0.1", b"localhost")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it with status 403. Every WebSocket is refused."""

@@ -144,7 +144,7 @@ def worker_here(context: Context, actions: str) -> Worker:
 
 @contextmanager
 def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iterator[int]:
-    """Answer GET and HEAD of any path with the health as JSON, in threads of its own; the port, for 0 any.
+    """Answer GET of any path with the health as JSON, in threads of its own; the port, for 0 any.
 
     Each connection ends after five seconds, whatever comes. Raises InvalidSettings if the address cannot be
     bound.
@@ -171,17 +171,12 @@ def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iter
             self.send_header("Content-Length", str(len(body)))
             self.send_header("Cache-Control", "no-store")
             self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        do_HEAD = do_GET  # noqa: N815 (the name that the base class calls)
+            self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Log no request: one comes every few seconds."""
 
     class Server(ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-
         def handle_error(self, *_: object) -> None:
             """Say nothing of a client that is gone or was cut off."""
 

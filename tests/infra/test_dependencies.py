@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.bundle.dependencies import IN_RUNTIME, core_requirements, install, requirements_of
+from duebell_infra.bundle.dependencies import core_requirements, install, requirements_of
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
 
@@ -51,14 +51,6 @@ def write_wheel(folder: Path, name: str, version: str, tag: str, *, needs: str =
     with zipfile.ZipFile(folder / f"{name}-{version}-{tag}.whl", "w") as wheel:
         for file, text in files.items():
             wheel.writestr(file, text)
-
-
-def test_the_core_requires_what_is_installed_here_but_for_the_sdk() -> None:
-    requirements = dict(line.split("==") for line in core_requirements())
-
-    assert {"msgspec", "tzdata"} <= set(requirements)
-    assert not set(requirements) & IN_RUNTIME
-    assert requirements["msgspec"] == metadata.version("msgspec")
 
 
 @pytest.mark.parametrize(("target", "tag"), [(ARM, "aarch64"), (INTEL, "x86_64")])

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from duebell_infra.errors import EmbeddedStackFailed
-from duebell_infra.local import ministack
-from duebell_infra.local.ministack import REGION, MiniStack, embedded_session, free_port
+from duebell_infra.local.ministack import REGION, embedded_session
 from duebell_infra.local.state import StateFolder
 
 
@@ -102,16 +101,6 @@ def test_a_link_and_a_pipe_are_not_read_but_replaced(folder: Path, tmp_path: Pat
     assert len(key_in(folder)) == 39
 
 
-#: A server that answers whatever it is asked. Its argument is the descriptor of the socket.
-UNGUARDED = r"""
-import socket, sys
-listener = socket.socket(fileno=int(sys.argv[1]))
-while True:
-    connection, _ = listener.accept()
-    connection.recv(10_000)
-    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-"""
-
 HERE = "http://127.0.0.1:4599"
 KEY = "DUEBELL1234"
 
@@ -132,19 +121,3 @@ def test_the_environment_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (credentials := session.get_credentials())
     # The key is the token, too: MiniStack gives functions its own token, and wants the same from all
     assert (credentials.access_key, credentials.token) == (KEY, KEY)
-
-
-def test_a_stack_that_answers_without_its_key_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a MiniStack without a guard, and no time to wait for one
-    child = tmp_path / "unguarded.py"
-    child.write_text(UNGUARDED)
-    monkeypatch.setattr(ministack, "_CHILD", child)
-    monkeypatch.setattr(ministack, "_START_LIMIT", 0.0)
-    with StateFolder(tmp_path / "state") as state:
-        stack = MiniStack(state, free_port())
-        # When it is started, then that fails, and it does not go on
-        with pytest.raises(EmbeddedStackFailed, match="answers without the stack's key"):
-            stack.start()
-        assert not stack.is_running

@@ -6,7 +6,6 @@ import pytest
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.tasks.history import Result
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Origin
 from duebell_shared.tasks.status import Status
@@ -16,22 +15,6 @@ from tests.support import NOON
 # The chain.
 
 
-def test_a_failed_occurrence_is_recorded_and_the_chain_goes_on() -> None:
-    task = failed(failed(hourly()))
-    assert (task.status, task.due, task.attempt) == (Status.SCHEDULED, NOON + 3 * HOUR, 0)
-    assert (task.runs, task.consecutive_failures, task.failure) == (2, 2, FAILURE)
-    assert [one.result for one in task.occurrences] == [Result.FAILED, Result.FAILED]
-    assert task.occurrences[0].failure == "ValueError: no"
-    # And one that is done ends the row, and the failure is over
-    task = done(task)
-    assert (task.consecutive_failures, task.failure) == (0, None)
-
-
-def test_one_more_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_leaves_it() -> None:
-    more = failed(hourly()).run_now(now=NOON + HOUR + MINUTE)
-    assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
-
-
 def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     over = failed(hourly(end=NOON + HOUR))
     assert (over.status, over.failure, over.runs) == (Status.FAILED, FAILURE, 1)
@@ -39,24 +22,6 @@ def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     again = over.retried(now=NOON + 5 * HOUR)
     assert (again.status, again.queued, again.due) == (Status.SCHEDULED, NOON + 5 * HOUR, NOON + HOUR)
     assert done(again).runs == 1
-
-
-# Retries.
-
-
-def test_a_retry_after_the_next_occurrence_delays_it_not() -> None:
-    # When an occurrence is to be retried after the next one is due
-    later = NOON + 2 * HOUR + 30 * MINUTE
-    task = started(hourly()).to_retry(later, FAILURE, now=NOON + HOUR)
-    # Then the next one comes first
-    assert (task.due, task.queued, task.attempt) == (NOON + 2 * HOUR, NOON + 2 * HOUR, 0)
-    task = done(task)
-    # And then the retry, with the attempts it had
-    assert (task.due, task.queued, task.attempt) == (NOON + HOUR, later, 1)
-    task = done(task)
-    assert (task.due, task.queued) == (NOON + 3 * HOUR, NOON + 3 * HOUR)
-    assert [(one.due, one.attempts) for one in task.occurrences] == [(NOON + 2 * HOUR, 1), (NOON + HOUR, 2)]
-    assert task.runs == 2
 
 
 # Spread.
@@ -82,16 +47,6 @@ def test_all_are_a_hundred_at_most() -> None:
     assert (running.due, running.missed_runs) == (NOON_PLUS[51], 50)
     after = running.done(now=NOON_PLUS[150] + MINUTE, keep=KEEP)
     assert started(after, NOON_PLUS[150] + MINUTE).due == NOON_PLUS[52]
-
-
-def test_skip_runs_none_that_is_late() -> None:
-    running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 6 * MINUTE)
-    assert running.is_too_late
-    after = running.expired(now=NOON + 4 * HOUR + 6 * MINUTE, keep=KEEP)
-    assert (after.status, after.due, after.runs, after.attempt) == (Status.SCHEDULED, NOON + 5 * HOUR, 0, 0)
-    assert after.last
-    assert (after.last.result, after.last.due, after.last.missed) == (Result.SKIPPED, NOON + 4 * HOUR, 3)
-    assert after.last.attempts == 0
 
 
 def test_skip_ends_expired_when_nothing_is_left() -> None:
@@ -134,15 +89,6 @@ def test_a_task_expires_when_it_cannot_be_started_in_time(minutes: int, is_too_l
 # Editors move a recurring task, run it at once, or give it another schedule. Values only.
 
 
-def test_moving_one_beyond_the_next_delays_no_other() -> None:
-    later = NOON + 2 * HOUR + 30 * MINUTE
-    task = hourly().moved(later, now=NOON)
-    assert task.queued == NOON + 2 * HOUR
-    task = done(task)
-    assert (task.due, task.queued) == (later, later)
-    assert done(task).due == NOON + 3 * HOUR
-
-
 def test_one_that_runs_is_not_moved_or_run_beside_itself() -> None:
     running = started(hourly())
     with pytest.raises(TaskConflict, match="cannot move task 'one': it is running"):
@@ -161,17 +107,6 @@ def test_an_extra_run_does_not_disturb_the_chain() -> None:
     assert task.recurrence
     assert task.recurrence.origin is Origin.SCHEDULE
     assert done(task).status is Status.DONE
-
-
-def test_an_extra_run_beside_a_retry_keeps_its_attempts() -> None:
-    task = (
-        started(hourly())
-        .to_retry(NOON + HOUR + 10 * MINUTE, FAILURE, now=NOON + HOUR)
-        .run_now(now=NOON + HOUR + MINUTE)
-    )
-    assert (task.queued, task.attempt) == (NOON + HOUR + MINUTE, 0)
-    task = done(task)
-    assert (task.due, task.queued, task.attempt) == (NOON + HOUR, NOON + HOUR + 10 * MINUTE, 1)
 
 
 def test_a_task_that_is_moved_while_paused_stays_paused_and_delays_no_other() -> None:

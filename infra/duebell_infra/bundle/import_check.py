@@ -38,15 +38,6 @@ _NO_CREDENTIALS = {
     "AWS_REGION": "us-east-1",
 }
 
-#: Errors of a network or an AWS that is not there, as it may well be where the bundle runs.
-_OF_THE_PLACE = {
-    "botocore.exceptions.BotoCoreError",
-    "botocore.exceptions.ClientError",
-    "builtins.ConnectionError",
-    "builtins.TimeoutError",
-    "socket.gaierror",
-}
-
 
 class Imported(NamedTuple):
     """The outcome of an import.
@@ -60,22 +51,17 @@ class Imported(NamedTuple):
 
 
 class _Outcome(msgspec.Struct, frozen=True):
-    """The outcome that the child writes; without types, the Worker was loaded."""
+    """The outcome that the child writes; without an error, the Worker was loaded.
 
-    types: tuple[str, ...] = ()
-    message: str = ""
+    error       the error and its place
+    is_outside  True for an error of the network or of AWS, which may be there where the bundle runs
+    module      the module that is missing
+    """
+
+    error: str = ""
+    is_outside: bool = False
     module: str | None = None
-    where: str = ""
     deliveries: dict[str, dict[str, Any]] = {}
-
-    def is_a(self, *types: str) -> bool:
-        return not set(types).isdisjoint(self.types)
-
-    def __str__(self) -> str:
-        name = self.types[0].removeprefix("builtins.").rpartition(".")[2]
-        file = self.where.partition(",")[0]
-        where = "" if f"{file}:" in self.message else self.where  # the message may name its place itself
-        return ": ".join(filter(None, (where, name, " ".join(self.message.split()))))
 
 
 def check_import(
@@ -101,15 +87,16 @@ def check_import(
         outcome = _tried(data, actions, target, environment, Path(folder).resolve())
     if isinstance(outcome, str):
         return Imported(outcome)
-    if not outcome.types:
+    if not outcome.error:
         declared = [delivery_of({**given, "name": name}) for name, given in outcome.deliveries.items()]
         return Imported(deliveries=tuple(declared))
-    if outcome.is_a(*_OF_THE_PLACE):
-        return Imported(f"not imported to the end here ({outcome}): it has no network and no AWS")
+    if outcome.is_outside:
+        return Imported(f"not imported to the end here ({outcome.error}): it has no network and no AWS")
     if outcome.module and has_layers:
-        return Imported(f"not imported to the end here ({outcome}): a layer may have it")
+        return Imported(f"not imported to the end here ({outcome.error}): a layer may have it")
     raise BundleFailed(
-        f"the bundle cannot be imported: {outcome}{_way_out(outcome, path)}. --no-import leaves this out"
+        f"the bundle cannot be imported: {outcome.error}{_way_out(outcome, path)}. --no-import leaves "
+        f"this out"
     )
 
 

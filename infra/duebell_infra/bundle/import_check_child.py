@@ -5,6 +5,7 @@ It imports nothing of duebell but what is in the bundle.
 
 import json
 import os
+import socket
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -39,11 +40,12 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
 
         worker = load(actions)
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
+        message = " ".join(str(error).replace(f"{bundle}{os.sep}", "").split())
+        of_the_sdk = any(one.__module__ == "botocore.exceptions" for one in type(error).__mro__)
         return {
-            "types": [f"{one.__module__}.{one.__qualname__}" for one in type(error).__mro__],
-            "message": str(error).replace(f"{bundle}{os.sep}", ""),
+            "error": ": ".join(filter(None, (_where(error, bundle), type(error).__name__, message))),
+            "is_outside": of_the_sdk or isinstance(error, ConnectionError | TimeoutError | socket.gaierror),
             "module": error.name if isinstance(error, ModuleNotFoundError) else None,
-            "where": _where(error, bundle),
         }
     return {
         "deliveries": {

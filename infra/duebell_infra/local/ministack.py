@@ -24,9 +24,6 @@ from .state import StateFolder
 #: The script of the child process.
 _CHILD = Path(__file__).with_name("ministack_child.py")
 
-#: The guard's answer to a request without the key.
-_REFUSED = 403
-
 #: Loopback: no other machine can reach an embedded stack.
 HOST = "127.0.0.1"
 
@@ -104,24 +101,22 @@ class MiniStack:
             self._process = None
 
     def _wait_till_ready(self) -> None:
-        """Wait until its guard answers, and refuses a request without the key."""
         deadline = time.monotonic() + _START_LIMIT
-        while not self._refuses():
+        while not self._answers():
             if not self.is_running:
                 raise EmbeddedStackFailed(f"MiniStack ended at once: {self._last_words()}")
             if time.monotonic() > deadline:
                 raise EmbeddedStackFailed(
-                    f"MiniStack does not answer on {self.endpoint_url}, or answers without the stack's key: "
-                    f"see {self._state.log}"
+                    f"MiniStack does not answer on {self.endpoint_url}: see {self._state.log}"
                 )
             time.sleep(0.05)
 
-    def _refuses(self) -> bool:
-        """Tell whether a request without the key is answered, and refused."""
+    def _answers(self) -> bool:
+        """Tell whether the guard answers, if only to refuse."""
         connection = HTTPConnection(HOST, self._port, timeout=5)
         try:
             connection.request("GET", "/_ministack/ready")
-            return connection.getresponse().status == _REFUSED
+            return bool(connection.getresponse().status)
         except (OSError, HTTPException):
             return False
         finally:

@@ -52,7 +52,7 @@ def test_the_first_screen_tells_of_a_follow_up_that_is_owed_for_long(
     # Then that is the problem, and nothing is overdue
     page = open_page(url)
     problem = page.locator("#problems li[data-kind=owing]")
-    expect(problem).to_contain_text("The task 'charge-44' has ended and owes its follow-up since")
+    expect(problem).to_contain_text("the first by 'charge-44' since")
     expect(page.locator("#problems li[data-kind=overdue]")).to_have_count(0)
     expect(page.locator("#tile-overdue")).to_contain_text("0 overdue")
     expect(page.get_by_text("Follow-ups owed").locator("+ dd")).to_contain_text("1 task")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from typing import Any, TypedDict, cast
 
@@ -9,7 +10,7 @@ import msgspec
 import pydantic
 import pytest
 
-from duebell import Editor, Failure, Status, Worker
+from duebell import Editor, Failure, InvalidTask, Status, Worker
 from duebell_shared.backend import Backend
 
 
@@ -223,6 +224,23 @@ def test_a_pydantic_value_is_written_by_the_names_that_it_is_read_by(
     editor.add("act", due=editor._clock(), payload=value)
     worker.run()
     assert got == [value]
+
+
+class Signed(pydantic.BaseModel):
+    key: pydantic.SecretStr = pydantic.SecretStr("")
+    note: str = pydantic.Field(default="", exclude=True)
+
+
+@pytest.mark.parametrize(
+    "value", [Signed(key=pydantic.SecretStr("hunter2")), Signed(note="loud")], ids=["secret", "excluded"]
+)
+def test_a_pydantic_value_that_json_would_change_is_refused(worker: Worker, value: Signed) -> None:
+    @worker.action("sign")
+    def sign(payload: Signed) -> None: ...
+
+    with pytest.raises(InvalidTask, match="payload: would reach the action with other values"):
+        sign.using(due=timedelta(0)).add(value)
+    assert sign.checked(Signed()) == Signed()
 
 
 class Colour(Enum):

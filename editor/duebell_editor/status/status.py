@@ -379,7 +379,7 @@ def _owing_problems(owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
         at, id = late[0]
         yield Problem(
             kind=ProblemKind.OWING,
-            what=f"follow-ups are owed by {len(late):,} tasks that have ended, the first by {quoted(id)} "
+            what=f"follow-ups that ended tasks owe: {len(late):,}, the first by {quoted(id)} "
             f"since {render(at)}",
             way_out="each run tries again, and its log line `follow_up_not_added` says why it fails; "
             f"{_DOCTOR}",

@@ -194,11 +194,18 @@ class Action(Generic[_P, _R]):
         return self.checked(args[0])
 
     def checked(self, payload: object) -> object:
-        """The payload, if the function can take it. Raises InvalidTask."""
+        """The payload, if the function can take it. Raises InvalidTask.
+
+        A pydantic value that JSON changes, as it hides a secret or leaves out a field, is refused.
+        """
         try:
-            self._parameters.decode(payloads.of_task(payload))
+            read = self._parameters.decode(payloads.of_task(payload))
         except InvalidPayload as error:
             raise InvalidTask("payload", f"{error}, for the action {quoted(self.name)}") from None
+        if may_convert(type(payload)) and type(read) is type(payload) and read != payload:
+            raise InvalidTask(
+                "payload", "would reach the action with other values: a field is secret or excluded"
+            )
         return payload
 
 

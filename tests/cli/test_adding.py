@@ -273,8 +273,10 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path
     [document] = lines(duebell(*add, "--if-exists", "keep", "--json").out)
     assert document == {"added": 1, "there_already": 4, "failures": []}
     # And what stands in the lines is not given beside them
-    status, _, err = duebell(*add, "--in", "1h")
-    assert (status, err) == (2, "error: --from cannot be combined with --in: its lines have these fields\n")
+    for option, value in (("--in", "1h"), ("--in", "0s"), ("--priority", "0")):
+        status, _, err = duebell(*add, option, value)
+        words = f"error: --from cannot be combined with {option}: its lines have these fields\n"
+        assert (status, err) == (2, words)
 
 
 BERLIN = ("--timezone", "Europe/Berlin")

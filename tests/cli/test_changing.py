@@ -9,6 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Editor, WaitCause, Why
+from duebell_editor.cli import change
 from duebell_editor.cli.account import Account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.output import Output
@@ -111,6 +112,18 @@ def test_tasks_that_do_not_allow_it_are_listed_and_the_others_are_changed(
     assert (document["found"], document["changed"], document["dry_run"]) == (2, ["b-1"], False)
     assert [failure["id"] for failure in document["failures"]] == ["a-1"]
     assert "it is cancelled" in document["failures"][0]["detail"]
+
+
+def test_what_was_changed_is_told_if_it_is_broken_off(
+    duebell: Duebell, three: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given chunks of two, and someone who ends it at the second
+    monkeypatch.setattr(change, "_CHUNK", 2)
+    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=three.change_many)
+    with mock.patch.object(three, "change_many", calls):
+        status, _, err = duebell("cancel", "a-1", "a-2", "b-1")
+    assert (status, statuses(three)) == (130, ["cancelled", "cancelled", "scheduled"])
+    assert "broken off: 2 tasks cancelled, 0 failed, and perhaps up to 2 more were changed" in err
 
 
 def test_a_filter_is_counted_before_anything_is_done(duebell: Duebell, three: Editor) -> None:
@@ -225,6 +238,7 @@ def test_a_backfill_counts_and_adds(duebell: Duebell, editor: Editor) -> None:
     for options, words in (
         (("--from", "2026-11-20", "--to", "2026-11-22T00:00Z"), "--to"),
         (("--from", "soon", "--to", "2026-11-21"), "soon is not an ISO-8601"),
+        (("--from", "2026-11-20", "--to", "9999-12-31"), "out of range"),
     ):
         wrong = duebell("backfill", "r", *options)
         assert (wrong.status, words in wrong.err) == (2, True)

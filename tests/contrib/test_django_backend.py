@@ -38,6 +38,11 @@ def test_an_editor_that_is_wrong_is_told(path: str, fault: str) -> None:
         tasks.mail.enqueue(7)
 
 
+def test_an_option_that_is_misspelt_is_refused() -> None:
+    with pytest.raises(InvalidTaskBackend, match=r"'edtior' is unknown; there is only 'editor'"):
+        DuebellBackend("default", {"OPTIONS": {"edtior": "tests.contrib.project.the_editor"}})
+
+
 def test_without_an_option_there_is_one_editor_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "eu-central-1")
     one, two = DuebellBackend("default", {}), DuebellBackend("other", {})

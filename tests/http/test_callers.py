@@ -1,5 +1,6 @@
 """The author of a change by HTTP, as a proxy with a login names it; and the access log."""
 
+import asyncio
 import logging
 from typing import Any
 from unittest import mock
@@ -95,3 +96,12 @@ def test_it_holds_no_token_and_nothing_of_a_payload(editor: Editor, caplog: pyte
     assert "secret" not in repr(told)
     assert "4111" not in repr(told)
     assert told[2]["path"] == told[3]["path"] == "(held the token)"
+
+
+def test_it_holds_no_password_of_a_whole_url(editor: Editor, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "duebell.http")
+    scope = {"type": "http", "method": "GET", "path": "http://anna:secret@here/", "query_string": b""}
+    asked = {**scope, "headers": [(b"host", b"127.0.0.1")], "root_path": ""}
+    asyncio.run(create_app(editor)(asked, mock.AsyncMock(), mock.AsyncMock()))
+    [told] = lines(caplog)
+    assert told == {"method": "GET", "path": "(none)", "status": 404, "client": "unknown"}

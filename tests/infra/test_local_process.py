@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,11 +13,12 @@ import msgspec
 import pytest
 
 from duebell_editor.cli.schedulers import LocalStack
-from duebell_infra.errors import EmbeddedStackFailed
+from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
-from duebell_infra.local.service import start, stop, wait, ways_in
+from duebell_infra.local.service import serve, start, stop, wait, ways_in
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
+from duebell_shared.settings import Precision
 
 #: Holds the folder and its note as `duebell local` does. It ends in order at SIGTERM.
 HOLDER = """
@@ -96,12 +98,35 @@ def test_a_process_that_has_its_number_since_is_not_ended(
     assert not told
 
 
+def test_a_note_that_was_left_is_not_that_of_the_next_start(state: Path) -> None:
+    with running(state) as process:
+        note = LocalStack.read(state)
+        assert note
+        process.kill()
+        process.wait()
+    # Given this process with the number of the one that was killed, as in a container
+    msgspec.structs.replace(note, pid=os.getpid()).write(state)
+    # When another is starting, which is not ready yet
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
+        wait(state, limit=0)
+
+
 def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "_STOP_LIMIT", 0.0)
     with running(state) as process:
         process.send_signal(signal.SIGSTOP)
-        with pytest.raises(EmbeddedStackFailed, match="runs already"):
+        with pytest.raises(EmbeddedStackFailed, match="does not end"):
             stop(state)
+    # Nor is one that is starting called one that does not run
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="does not end"):
+        stop(state)
+
+
+def test_a_second_start_is_refused_before_its_ports_are(state: Path) -> None:
+    ports = {"port": 4803, "editor_port": 4804}
+    given = {"actions": None, "deliver": None, "intake": None, "requirements": None}
+    with running(state), pytest.raises(AlreadyRunning), socket.create_server(("127.0.0.1", 4804)):
+        serve(state, **ports, **given, precision=Precision.MINUTE, say=print)
 
 
 def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,14 @@ class DuebellBackend(BaseTaskBackend):
     supports_get_result = True
     supports_priority = True
 
+    def __init__(self, alias: str, params: Mapping[str, Any]) -> None:
+        """Makes no call and needs no AWS settings yet. Raises InvalidTaskBackend for an unknown option."""
+        super().__init__(alias, params)
+        if unknown := sorted(set(self.options) - {"editor"}):
+            raise InvalidTaskBackend(
+                f"TASKS[{quoted(alias)}]['OPTIONS']: {quoted(unknown[0])} is unknown; there is only 'editor'"
+            )
+
     @property
     def editor(self) -> Editor:
         """The editor that adds the tasks. Raises InvalidTaskBackend, ImportError and InvalidSettings."""

@@ -81,7 +81,8 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     policy  `if_exists` and `max_wait` of the library, the same for all lines
     """
     for name, value in context.params.items():
-        if value and name not in {"from_", *policy}:
+        is_given = value is not None and value is not False
+        if is_given and name not in {"from_", *policy}:
             other = context.option_of(name)
             raise WrongUsage(f"--from cannot be combined with {other}: its lines have these fields")
     out, result = context.out, _Result()

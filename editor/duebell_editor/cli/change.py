@@ -12,6 +12,7 @@ from duebell_editor.library.batches import FOLLOW_UPS
 from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.quoting import quoted
 from duebell_shared.schedules.zones import zone_of
@@ -96,7 +97,7 @@ def backfill(
     zone = timezone or zone_of(there.schedule.timezone if there else "UTC")
     try:
         span = options.instant(start, zone), _end(end, zone, context.now())
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise WrongUsage(str(error)) from error
     report = editor.backfill(id, *span, per_second=per_second, dry_run=dry_run)
     if dry_run:
@@ -250,9 +251,14 @@ def _change(
     """Change these tasks in chunks; the ids of those that are changed, and the failures."""
     changed: list[str] = []
     failures: list[ChangeFailure] = []
-    for start in range(0, len(ids) or 1, _CHUNK):  # also without ids, to arm the rule
-        out.progress(start, len(ids))
-        report = editor.change_many(verb, ids[start : start + _CHUNK])
-        changed += [task.id for task in report.changed]
-        failures += report.failures
+    try:
+        for start in range(0, len(ids) or 1, _CHUNK):  # also without ids, to arm the rule
+            out.progress(start, len(ids))
+            report = editor.change_many(verb, ids[start : start + _CHUNK])
+            changed += [task.id for task in report.changed]
+            failures += report.failures
+    except (KeyboardInterrupt, DuebellError):
+        done = f"{count_of(len(changed))} {verb.rule.done}, {len(failures):,} failed"
+        out.warn(f"broken off: {done}, and perhaps up to {_CHUNK} more were changed")
+        raise
     return changed, failures

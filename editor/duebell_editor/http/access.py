@@ -128,6 +128,8 @@ class Access:
 
     def _logged_path(self, scope: Scope) -> str:
         path = str(scope["path"])
+        if not path.startswith("/"):
+            return "(none)"  # a whole URL, which may hold a password
         return "(held the token)" if self._token and self._token in path else quote(path)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:

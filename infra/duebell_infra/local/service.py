@@ -74,6 +74,8 @@ def serve(
             f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
             f"--editor-port"
         )
+    with StateFolder(state):  # refuses a folder that is in use, before its ports are found taken
+        pass
     refuse_taken(editor_port, option="--editor-port")
 
     def say_with_time(line: str) -> None:
@@ -176,25 +178,20 @@ def wait(state: Path, *, limit: float) -> LocalStack:
 def stop(state: Path) -> bool:
     """End the `duebell local` of this folder, and return when all is kept; False if none runs.
 
-    Raises EmbeddedStackFailed if it does not end.
+    One that is starting is ended once it is ready. Raises EmbeddedStackFailed if it does not end.
     """
-    if LocalStack.read(state) is None:
-        return False
-    running = _ready(state)
-    if running:
-        with suppress(ProcessLookupError):
-            os.kill(running.pid, signal.SIGTERM)
+    running = None
     give_up = time.monotonic() + _STOP_LIMIT
     # Also if it was killed: then MiniStack, which holds the folder too, may still write its state.
-    while True:
-        try:
-            with StateFolder(state):
-                LocalStack.delete(state)
-                return running is not None
-        except EmbeddedStackFailed:
-            if time.monotonic() > give_up:
-                raise
+    while is_locked(state):
+        if running is None and (running := _ready(state)):
+            with suppress(ProcessLookupError):
+                os.kill(running.pid, signal.SIGTERM)
+        if time.monotonic() > give_up:
+            raise EmbeddedStackFailed(f"the stack in {state} does not end: see {state / 'ministack.log'}")
         time.sleep(_PAUSE)
+    LocalStack.delete(state)
+    return running is not None
 
 
 def ways_in(state: Path, environment: Mapping[str, str]) -> Iterator[str]:

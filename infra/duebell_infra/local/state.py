@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
+from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 
 #: No descriptor.
@@ -55,6 +56,7 @@ class StateFolder:
             _make_private(self.path)
             self.lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             self._take_lock()
+            LocalStack.delete(self.path)  # that of a process that was killed, whose number another may have
             shutil.rmtree(self.temporary, ignore_errors=True)
             for folder in (self.services, self.objects, self.temporary):
                 folder.mkdir(exist_ok=True)

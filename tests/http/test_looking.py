@@ -91,21 +91,19 @@ def test_ended_tasks_are_counted_in_the_bucket_of_their_end(client: TestClient, 
 
 def test_looks_differ_when_something_has_changed_and_not_otherwise(scheduler: Scheduler) -> None:
     editor = scheduler.editor
-    task = editor.add("x", due=timedelta(days=1), id="a")
-    looks = [snapshot(editor.queue, ids=["a"])]
+    editor.add("x", due=timedelta(days=1), id="a")
+    looks = [snapshot(editor.queue)]
     changes: list[Callable[[], object]] = [
         lambda: None,
         lambda: editor.add("x", due=timedelta(days=2), id="b"),
-        lambda: editor.update("a", payload=1),
         lambda: editor.move("b", due=timedelta(days=3)),
         lambda: editor.pause("b"),
-        lambda: scheduler.become(task, Status.SCHEDULED),
     ]
     for change in changes:
         change()
-        looks.append(snapshot(editor.queue, ids=["a"]))
+        looks.append(snapshot(editor.queue))
     differ = [before != after for before, after in itertools.pairwise(looks)]
-    assert differ == [False, True, True, True, True, False]
+    assert differ == [False, True, True, True]
 
 
 def test_of_many_recurring_tasks_some_stand_for_all(

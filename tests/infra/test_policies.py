@@ -93,7 +93,7 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.timeline(NOON)
     editor.past_timeline(NOON)
     editor.schedules()
-    editor.snapshot(ids=["a"])
+    editor.snapshot()
     editor.status(thorough=True)
     editor.why("t")
     editor.close_batch(editor.batch("b", [{"action": "act", "due": HOUR}]).id)

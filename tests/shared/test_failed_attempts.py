@@ -74,14 +74,6 @@ def test_attempts_that_were_left_running_failed_too() -> None:
     assert {(one.at, one.ended_at) for one in task.failures[1:3]} == {(NOON + 3 * MINUTE, None)}
 
 
-def test_an_attempt_that_was_not_made_is_none_that_failed() -> None:
-    task = started(started(once(), NOON), NOON + MINUTE).left_running()
-    died = Failure(type="WorkerDied", message="all 1 attempts are used up")
-    after = task.failed(died, now=NOON + HOUR, keep=KEEP, attempt=1)
-    assert told(after) == [(NOON, 1, "WorkerDied")]
-    assert task.expired(now=NOON + HOUR, keep=KEEP).failures == after.failures
-
-
 def test_however_many_were_left_running_ten_are_told_of() -> None:
     task = started(replace(once(), attempt=10**12), NOON).left_running()
     assert [one.attempt for one in task.failures] == [*range(10**12 - 9, 10**12 + 1)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Editor, Precision, Settings, Task, Worker
+from duebell import Editor, Precision, Settings, Task, Then, Worker
 from duebell_infra.testing import Bell, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
@@ -124,7 +124,7 @@ def queue_of(random: Random, now: datetime, actions: Sequence[str]) -> list[dict
                 # No whole minute: an attempt in the moment of its expiry may be told either way.
                 fields["expires_after"] = random.choice([timedelta(seconds=50), HOUR])
             if random.random() < 0.1:
-                fields["then"] = {"action": "quick", "after": random.choice([timedelta(0), 3 * MINUTE])}
+                fields["then"] = Then("quick", after=random.choice([timedelta(0), 3 * MINUTE]))
         return fields
 
     burst = [

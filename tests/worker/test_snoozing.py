@@ -5,9 +5,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from duebell import Editor, Snooze, Status, Task, Worker
-from duebell_shared.instants import LATEST, render
+from duebell_shared.instants import LATEST
 from tests.support import NOON, Clock
-from tests.worker.log_lines import Log
 
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 
@@ -139,19 +138,3 @@ def test_an_occurrence_that_has_no_room_to_wait_fails(editor: Editor, worker: Wo
     assert last.failure == (
         "InvalidTask: after: cannot be heeded: too many occurrences of this task wait already"
     )
-
-
-def test_the_log_and_the_note_on_the_run_tell_of_it(editor: Editor, worker: Worker, log: Log) -> None:
-    polls(worker, Snooze(HOUR))
-    editor.add("poll", due=NOON, id="a")
-    worker.run()
-    [line] = log.lines("task")
-    assert (line["outcome"], line["attempt"]) == ("snoozed", 1)
-    assert line["next_attempt"] == render(NOON + HOUR)
-    assert line["level"] == "INFO"
-    assert "failure" not in line
-    [run] = log.lines("run")
-    assert run["snoozed"] == 1
-    last = editor.status().last_run
-    assert last
-    assert last.snoozed == 1

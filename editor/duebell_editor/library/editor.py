@@ -333,15 +333,13 @@ class Editor:
         which = make_filter(prefix=prefix, limit=limit)
         return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
 
-    def snapshot(
-        self, *, after: datetime | None = None, before: datetime = NEVER, ids: Iterable[str] = ()
-    ) -> Snapshot:
-        """Snapshot the queue between two times, and these tasks. A change makes snapshots differ.
+    def snapshot(self, *, after: datetime | None = None, before: datetime = NEVER) -> Snapshot:
+        """Snapshot the queue between two times. A task that comes, goes or moves makes snapshots differ.
 
-        Costs one read for the arming record, one for each lane, and one for each task.
+        Costs one read for the arming record, and one for each lane.
         """
         begin = None if after is None else check_instant("after", after)
-        return snapshot(self.queue, after=begin, before=check_instant("before", before), ids=check_ids(ids))
+        return snapshot(self.queue, after=begin, before=check_instant("before", before))
 
     def export_tasks(self) -> Iterator[bytes]:
         """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""

@@ -15,7 +15,7 @@ import msgspec
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
-from duebell_shared.errors import DuebellError, UnreadableTask
+from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND, NEVER, to_utc
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
@@ -63,35 +63,22 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     arming  the arming record's rev: every run and every new head changes it
     busy    whether a run is at work
     keys    the first keys of each lane in this part of the queue
-    revs    the revs of the tasks; None for one that does not exist
     """
 
     arming: int
     busy: bool
     keys: tuple[tuple[QueueKey, ...], ...]
-    revs: tuple[int | None, ...]
 
 
-def snapshot(
-    queue: Queue, *, after: datetime | None = None, before: datetime = NEVER, ids: Sequence[str] = ()
-) -> Snapshot:
-    """Read the arming record, a page of each lane, and each task: one read each."""
+def snapshot(queue: Queue, *, after: datetime | None = None, before: datetime = NEVER) -> Snapshot:
+    """Read the arming record, and a page of each lane: one read each."""
     record, now = queue.record(), queue.clock()
     stretches = (queue.store.queued(lane, after=after, before=before) for lane in range(len(record.lanes)))
     return Snapshot(
         arming=record.rev,
         busy=any(not lane.is_free(now) for lane in record.lanes),
         keys=tuple(tuple(itertools.islice(keys, _KEYS)) for keys in stretches),
-        revs=tuple(_rev(queue, id, now) for id in ids),
     )
-
-
-def _rev(queue: Queue, id: str, now: datetime) -> int | None:
-    try:
-        task = queue.get(id, now=now)
-    except UnreadableTask:
-        return None
-    return task.rev if task else None
 
 
 #: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.

@@ -6,9 +6,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-import msgspec
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
@@ -96,6 +95,13 @@ async def stream_changes(
     return StreamingResponse(stream.events(request), media_type="text/event-stream")
 
 
+class _Look(NamedTuple):
+    """What a stream has seen: the queue, and the revs of its tasks, None for one that does not exist."""
+
+    queue: Snapshot
+    revs: tuple[int | None, ...]
+
+
 class _Stream:
     """The events of one connection. The readings that they come from are shared with other connections."""
 
@@ -108,7 +114,7 @@ class _Stream:
         self._ids = tuple(dict.fromkeys(following.id))
         self._zone = zone_of(following.timezone).key
         self._readings = readings
-        self._snapshot: Snapshot | None = None
+        self._look: _Look | None = None
         self._taken_at = 0.0
         self._status: SchedulerStatus | None = None
         self._status_at = 0.0
@@ -118,22 +124,22 @@ class _Stream:
         while not ending.is_set():
             self._taken_at = time.monotonic()
             try:
-                before, self._snapshot = self._snapshot, await self._take_snapshot()
-                for event in self._seen(before, self._snapshot):
+                before, self._look = self._look, await self._look_again()
+                for event in self._seen(before, self._look):
                     yield event
-                if self._is_status_due(before, self._snapshot):
-                    for event in await self._status_news(self._snapshot):
+                if self._is_status_due(before, self._look):
+                    for event in await self._status_news(self._look):
                         yield event
             except DuebellError as error:
-                self._snapshot = None  # changes may have been missed: start again with `ready`
+                self._look = None  # changes may have been missed: start again with `ready`
                 yield _event("problem", json.dumps({"detail": str(error)}))
             yield ": still here\n\n"
             until = self._taken_at + self._pause()
             while time.monotonic() < until and not ending.is_set():
                 await asyncio.sleep(_STEP)
 
-    async def _take_snapshot(self) -> Snapshot:
-        """Take a snapshot of the queue. The first may be one that another stream has just taken."""
+    async def _look_again(self) -> _Look:
+        """Look at the queue and the tasks. The first look may be one that another stream has just taken."""
         max_age = self._pause()
         take = partial(self._editor.snapshot, after=self._after, before=self._before)
         what = (self._after, self._before)
@@ -141,28 +147,28 @@ class _Stream:
         found = [
             await self._readings.get(id, partial(_rev, self._editor, id), max_age=max_age) for id in self._ids
         ]
-        return msgspec.structs.replace(seen, revs=tuple(rev for rev, _ in found))
+        return _Look(seen, tuple(rev for rev, _ in found))
 
-    def _seen(self, before: Snapshot | None, now: Snapshot) -> list[str]:
+    def _seen(self, before: _Look | None, now: _Look) -> list[str]:
         if before is None:
             return [_event("ready", "{}")]
-        return [_event("changed", json.dumps({"busy": now.busy}))] if before != now else []
+        return [_event("changed", json.dumps({"busy": now.queue.busy}))] if before != now else []
 
-    def _is_status_due(self, before: Snapshot | None, now: Snapshot) -> bool:
+    def _is_status_due(self, before: _Look | None, now: _Look) -> bool:
         is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
-        return before is None or before.arming != now.arming or is_stale
+        return before is None or before.queue.arming != now.queue.arming or is_stale
 
-    async def _status_news(self, now: Snapshot) -> list[str]:
+    async def _status_news(self, now: _Look) -> list[str]:
         max_age = _STATUS_EVERY if self._status else _BUSY
         before = self._status
         read = partial(self._editor.status, timezone=self._zone)
-        what = ("status", now.arming, self._zone)
+        what = ("status", now.queue.arming, self._zone)
         status, self._status_at = await self._readings.get(what, read, max_age=max_age)
         self._status = status
         return [_event("status", to_json(status_fields(status)))] if status != before else []
 
     def _pause(self) -> float:
-        if self._snapshot is None or self._snapshot.busy:
+        if self._look is None or self._look.queue.busy:
             return _BUSY
         next_due = self._status.next_due if self._status else None
         return _BUSY if next_due and next_due - utc_now() < _SOON else _QUIET

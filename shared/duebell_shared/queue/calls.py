@@ -210,8 +210,9 @@ class BatchWrite:
             return None
         outcomes = [Outcome()] * len(statements)
         places, waits = list(range(len(statements))), throttle_pauses()
+        was_retried = False  # a call without an answer may have made statements that are throttled after it
         while True:
-            was_retried = bool(response["ResponseMetadata"].get("RetryAttempts"))
+            was_retried |= bool(response["ResponseMetadata"].get("RetryAttempts"))
             answers = dict(zip(places, response["Responses"], strict=True))
             for place, answer in answers.items():
                 outcomes[place] = _outcome(answer, was_retried=was_retried)

@@ -84,8 +84,7 @@ def errors(deployer: Deployer, tmp_path: Path) -> Scene:
 
 #: By the name of its row, a generator: it makes the fault, yields words for the command, and checks after it.
 SCENES: dict[str, Callable[[Deployer, Path], Scene]] = {
-    scene.__name__: scene
-    for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors)
+    scene.__name__: scene for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors)
 }
 
 

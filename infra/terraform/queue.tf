@@ -32,8 +32,7 @@ resource "aws_dynamodb_table" "queue" {
     range_key       = "queued"
     projection_type = "KEYS_ONLY"
   }
-  # Global: what has ended may be read eventually, and is no part of the 10 GB that a lane may hold. The provider adds it
-  # to a table of an earlier version in place.
+  # Global: what has ended may be read eventually, and is no part of the 10 GB that a lane may hold.
   global_secondary_index {
     name            = "past-index"
     hash_key        = "lane"

@@ -121,6 +121,9 @@ FAULTS: dict[str, Callable[[Night], object]] = {
         Name="duebell", ScheduleExpression="rate(1 minute)"
     ),
     "dead_letters": lambda night: night.send("duebell-lost-rings"),
+    "past_index": lambda night: night.session.client("dynamodb").update_table(
+        TableName="duebell", GlobalSecondaryIndexUpdates=[{"Delete": {"IndexName": "past-index"}}]
+    ),
     "relane": lambda night: night.record(relaner="someone", relaner_until=NOON - MINUTE),
 }
 

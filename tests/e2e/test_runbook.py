@@ -43,15 +43,6 @@ def table(deployer: Deployer, tmp_path: Path) -> Scene:
     wrong.clear()
 
 
-def past_index(deployer: Deployer, tmp_path: Path) -> Scene:
-    deployer.destroy()
-    deployer.deploy()
-    index = [{"Delete": {"IndexName": "past-index"}}]
-    dynamodb: Any = deployer.session.client("dynamodb")
-    dynamodb.update_table(TableName=deployer.name, GlobalSecondaryIndexUpdates=index)
-    yield {}
-
-
 def intake(deployer: Deployer, tmp_path: Path) -> Scene:
     yield {"DUEBELL_INTAKE": f"{deployer.name}-intake"}
 
@@ -93,8 +84,7 @@ def errors(deployer: Deployer, tmp_path: Path) -> Scene:
 
 #: By the name of its row, a generator: it makes the fault, yields words for the command, and checks after it.
 SCENES: dict[str, Callable[[Deployer, Path], Scene]] = {
-    scene.__name__: scene
-    for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors, past_index)
+    scene.__name__: scene for scene in (worker, table, intake, delivery, silence, tzdata, lateness, errors)
 }
 
 

@@ -42,7 +42,7 @@ def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:
         (
             "The table does not have the specified index: past-index",
             "no past-index",
-            "`duebell deploy` adds it",
+            "create it by the command in docs/operations.md, beside past_index",
         ),
         (
             "Cannot read from backfilling global secondary index: past-index",

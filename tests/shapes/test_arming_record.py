@@ -51,6 +51,7 @@ DAMAGE: dict[str, Edit] = {
     "text": item(record=text("{oops")),
     "not compressed": item(record={"B": b"{}"}),
     "no JSON object": item(record=packed([7])),
+    "larger than any record": item(record=packed({"applier": "x" * 5_000_000})),
     "taken away": item(record=None),
     "no revision": item(rev=None),
     "a revision that is text": item(rev=text("7")),

@@ -40,6 +40,7 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
     "a failure that is no JSON": but(failure=text("{oops")),
     "occurrences that are no JSON": but(occurrences=text("{oops")),
     "half an attempt": but(attempt=number("0.5")),
+    "a priority above the highest": but(priority=number(10)),
     "more attempts than can be counted": but(attempt=number(10**30)),
     "a spread of centuries": but(spread=number(10**20)),
     "a recurrence that is no JSON": but(recurrence=text("{oops")),

@@ -267,6 +267,14 @@ def test_a_batch_whose_answer_is_lost_finds_its_own_writes(store: DynamoTable) -
     assert sent == [BATCH] * 2
 
 
+def test_a_write_whose_answer_is_lost_and_that_is_throttled_then_is_found(
+    store: DynamoTable, write: Write, fail: Fail
+) -> None:
+    sent = lose_the_next_answer(store, BATCH, meanwhile=lambda: fail("two", "RequestLimitExceeded", times=1))
+    assert are_made(*write.many(store))
+    assert sent == [BATCH] * 3
+
+
 def test_a_batch_of_claims_whose_answer_is_lost_finds_its_own(three: DynamoTable) -> None:
     claim_by_another(three)
     sent = lose_the_next_answer(three, BATCH)

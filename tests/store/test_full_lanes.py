@@ -148,7 +148,7 @@ def test_a_result_gives_way_to_the_outcome(store: Store, sizes: LaneSizes) -> No
     sizes.most = 0
     assert store.save(running, running.done(now=NOON, keep=KEEP, result_json=json.dumps("x" * 4_000)))
     after = stored(store, task())
-    assert (after.status, after.result, after.result_error) == (Status.DONE, None, None)
+    assert (after.status, after.result, after.result_error) == (Status.DONE, None, "its lane is full")
 
 
 def test_another_change_meanwhile_is_not_overwritten(store: Store, sizes: LaneSizes) -> None:

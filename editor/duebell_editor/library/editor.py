@@ -192,7 +192,7 @@ class Editor:
         limit   at most this many, 1 to 1,000
         cursor  the last page's, for the next; a page of large payloads can be short
 
-        Raises InvalidQuery, and AwsRefused if an older version was deployed: deploy again.
+        Raises InvalidQuery.
         """
         given = check_text("prefix", prefix)
         return find_tasks(self.queue, given, limit=check_limit(limit), cursor=check_cursor(cursor))

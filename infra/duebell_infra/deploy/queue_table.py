@@ -43,7 +43,7 @@ class QueueTable:
         if keys != _KEYS or not indexes >= _INDEXES:
             raise DeployFailed(
                 f"there is a table {self.name} that is not a queue of duebell's, or lacks an index of it: "
-                f"choose another name"
+                f"choose another name, or create the index as docs/operations.md says beside past_index"
             )
         return True
 

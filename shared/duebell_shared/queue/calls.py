@@ -121,8 +121,8 @@ class calling:  # noqa: N801 (read as a function, and each call is made in one: 
                 )
             case "ValidationException" if _NO_INDEX in str(error):
                 return NotDeployed(
-                    f"the table {self._table!r} has no past-index, which older versions did not make, so "
-                    f"what has ended cannot be listed: `duebell deploy` adds it"
+                    f"the table {self._table!r} has no past-index, so what has ended cannot be listed: "
+                    f"create it by the command in docs/operations.md, beside past_index"
                 )
             case "ValidationException" if _BACKFILLING in str(error):
                 return IndexNotReady(
@@ -210,8 +210,9 @@ class BatchWrite:
             return None
         outcomes = [Outcome()] * len(statements)
         places, waits = list(range(len(statements))), throttle_pauses()
+        was_retried = False  # a call without an answer may have made statements that are throttled after it
         while True:
-            was_retried = bool(response["ResponseMetadata"].get("RetryAttempts"))
+            was_retried |= bool(response["ResponseMetadata"].get("RetryAttempts"))
             answers = dict(zip(places, response["Responses"], strict=True))
             for place, answer in answers.items():
                 outcomes[place] = _outcome(answer, was_retried=was_retried)

@@ -26,7 +26,7 @@ from duebell_shared.errors import InvalidSchedule, InvalidTask, UnreadableTask
 from duebell_shared.instants import EPOCH, MILLISECOND, in_utc, parse, render, to_json
 from duebell_shared.queue.places import key_of, parse_past, render_past
 from duebell_shared.quoting import shortened
-from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, fit_traceparent
+from duebell_shared.tasks.checks import LARGEST, MAX_PRIORITY, Priority, fit_traceparent
 from duebell_shared.tasks.follow_up import FollowUp, Members, Owed
 from duebell_shared.tasks.history import (
     MAX_PACKED_EVENTS,
@@ -168,6 +168,8 @@ _OF_FIELDS: dict[str, _Kind] = {
     "expires_at": _number(
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
+    # A retry stores it within `queued`, where another number could not be read.
+    "priority": _number(str, lambda number: msgspec.convert(number, Priority, strict=False)),
     "past": _text(lambda place: render_past(*place), parse_past),
     "traceparent": _text(str, fit_traceparent),
 }
@@ -301,7 +303,7 @@ _UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
 #: Characters of a failure's type that a leaner form keeps.
 _TYPE = 40
 
-#: Why an outcome lacks its follow-up.
+#: Why an outcome lacks its follow-up or its result.
 _NO_ROOM = "its lane is full"
 
 
@@ -345,9 +347,8 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
     if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
         return
-    nothing: Any = dict.fromkeys(
-        ("run", "started_at", "lateness_ms", "lateness", "result_json", "result_error"), None
-    )
+    nothing: Any = dict.fromkeys(("run", "started_at", "lateness_ms", "lateness", "result_json"), None)
+    nothing["result_error"] = _NO_ROOM if new.result_json else None
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message="")
     bare = replace(new, failure=failure, failures=(), occurrences=(), events=(), **nothing)
     yield bare

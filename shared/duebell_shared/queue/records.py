@@ -47,6 +47,10 @@ _PLACES = {
 }
 
 
+#: Bytes before they are compressed, at most: no item takes all of a process's memory.
+_MOST_UNPACKED = 4 * 1024 * 1024
+
+
 def pack(record: Record) -> bytes:
     """The record as it is stored, without `rev`, which stands beside it."""
     return zlib.compress(to_json(msgspec.structs.replace(record, rev=0)).encode())
@@ -56,7 +60,8 @@ def pack(record: Record) -> bytes:
 def unpack(kind: type[Record], packed: bytes) -> Record:
     """The record. Raises ValueError if it is none of this kind."""
     try:
-        return msgspec.json.decode(zlib.decompress(packed), type=kind)
+        text = zlib.decompressobj().decompress(packed, _MOST_UNPACKED)
+        return msgspec.json.decode(text, type=kind)
     except (zlib.error, RecursionError) as error:
         raise ValueError(str(error)) from error
 

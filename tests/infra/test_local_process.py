@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -123,9 +124,9 @@ def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_second_start_is_refused_before_its_ports_are(state: Path) -> None:
-    ports = {"port": 4803, "editor_port": 4804}
-    given = {"actions": None, "deliver": None, "intake": None, "requirements": None}
-    with running(state), pytest.raises(AlreadyRunning), socket.create_server(("127.0.0.1", 4804)):
+    given: Any = {"actions": None, "deliver": None, "intake": None, "requirements": None}
+    ports: Any = {"port": 4803, "editor_port": 4804}
+    with running(state), socket.create_server(("127.0.0.1", 4804)), pytest.raises(AlreadyRunning):
         serve(state, **ports, **given, precision=Precision.MINUTE, say=print)
 
 

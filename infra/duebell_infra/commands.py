@@ -45,7 +45,7 @@ BundlePython = Annotated[
     str | None, typer.Option("--python", metavar="VERSION", help="Lambda's Python. [3.13]")
 ]
 Processor = Annotated[
-    Architecture | None, typer.Option("--architecture", help="Lambda's processor. [arm64, or as before]")
+    Architecture | None, typer.Option("--architecture", help="Lambda's processor; deploy keeps it. [arm64]")
 ]
 Import = Annotated[
     bool,

@@ -43,7 +43,7 @@ def simulate(
         str | None, option("--add", "FILE", "With these tasks too, as in add --from; - is stdin.")
     ] = None,
     limit: Annotated[
-        list[str] | None, option("--limit", "ACTION=N", "With N attempts at a time, or N/s a second.")
+        list[str] | None, option("--limit", "ACTION=N", "With N attempts at a time; N/s: N starts a second.")
     ] = None,
     pause: Annotated[list[str] | None, option("--pause", "ACTION", "With this action paused.")] = None,
     spread: Annotated[

@@ -6,10 +6,11 @@ import shlex
 from datetime import timedelta
 
 import boto3
+import msgspec
 import pytest
 from rich.text import Text
 
-from duebell import Editor, Settings
+from duebell import Editor, Page, Settings
 from duebell_editor.cli import tasks as listing
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.output import console
@@ -35,6 +36,15 @@ def test_all_comes_page_after_page(
     outcome = duebell("list", "--all", "--json", *status)
     assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
     assert (outcome.status, outcome.err) == (0, "")
+
+
+def test_a_last_page_that_is_empty_is_not_told(
+    duebell: Duebell, five: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = iter([msgspec.structs.replace(five.list(), cursor="more"), Page(tasks=())])
+    monkeypatch.setattr(five, "list", lambda **_: next(pages))
+    status, out, err = duebell("list", "--all")
+    assert (status, len(out.splitlines()), err) == (0, 6, "")
 
 
 def test_a_list_in_a_pipe_is_a_row_for_each_task(duebell: Duebell, editor: Editor) -> None:

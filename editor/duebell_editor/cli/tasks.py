@@ -110,7 +110,8 @@ def list_(
     while every and page.cursor:
         sys.stdout.flush()
         page = find(limit=limit, cursor=page.cursor)
-        print_tasks(context, page.tasks)
+        if page.tasks:
+            print_tasks(context, page.tasks)
     if page.cursor:
         out.note(f"there is more: repeat with --cursor {page.cursor}", {"cursor": page.cursor})
 

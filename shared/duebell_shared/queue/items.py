@@ -345,7 +345,7 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     The first has of what only informs no more than the type of the failure, the second no follow-up either.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
-    if not is_outcome or (old.owes and new.owes):  # that is a note on a try to add the follow-up
+    if not is_outcome or (old.owes and new.owes):  # its outcome is stored already
         return
     nothing: Any = dict.fromkeys(("run", "started_at", "lateness_ms", "lateness", "result_json"), None)
     nothing["result_error"] = _NO_ROOM if new.result_json else None

@@ -43,7 +43,7 @@ def list_schedules(which: Annotated[RecurringTasks, Query()], editor: VisitorsEd
 
 @router.get("/timeline", summary="Count what is to run", responses=answers("Timeline"))
 def get_timeline(span: AskedSpan, editor: VisitorsEditor) -> Json:
-    """Counts tasks, and each occurrence of recurring ones, by minute, hour, day or month.
+    """Counts tasks, and each occurrence of recurring ones, by minute, hour or day.
 
     The counts of a long queue are estimates.
     """

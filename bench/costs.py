@@ -9,26 +9,38 @@ import msgspec
 from bench.capacity import Path
 from bench.figures import Figures
 from duebell_editor.simulation import cost
-from duebell_editor.simulation.cost import PRICES, UNITS_FILE, Measured, Units, Usage
+from duebell_editor.simulation.cost import MONTH, PRICES, UNITS_FILE, Measured, Units, Usage
 from duebell_shared.settings import Precision
 
 __all__ = [
+    "ALARMS",
     "ALONE",
     "BURST",
     "MEMORY_MB",
     "SCHEDULER",
     "SCHEDULER_WITH_TABLE",
     "Row",
+    "idle_dollars",
     "measured_in",
     "memories",
     "rows",
     "save_units",
     "scheduler_cost",
+    "snapshot_dollars",
     "state_machine",
 ]
 
 #: The worker's memory as the templates have it.
 MEMORY_MB = 512
+
+#: The alarms that the templates make beside a dashboard; an intake queue has one more.
+ALARMS = 8
+
+#: Lambda polls a quiet queue with five readers, as the mapping has a maximum concurrency.
+#: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
+#: Assumed: each request waits for messages for the 20 seconds that SQS allows at most.
+#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
+_POLLING_DOLLARS = 5 * (MONTH / timedelta(seconds=20)) / 1e6 * PRICES["request"].dollars
 
 _MEMORIES = (256, 512, 1_024, 1_769)
 
@@ -171,3 +183,24 @@ def memories(of: Measured) -> Iterator[AtMemory]:
 
 def _units(path: Path) -> Units:
     return Units(write=path.write_units, read=path.read_units, calls=sum(path.calls.values()))
+
+
+def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict[str, float]:
+    """Dollars a month that are paid even if nothing runs, by what they are for.
+
+    alarms       whether there are alarms and a dashboard
+    intake       whether there is an intake queue, which Lambda polls
+    snapshot_mb  the worker's memory if it starts from a snapshot, of one version
+    """
+    count = ALARMS + (1 if intake else 0)
+    watched = {"alarms": count * PRICES["alarm"].dollars, "dashboard": PRICES["dashboard"].dollars}
+    return {
+        **(watched if alarms else {}),
+        **({"intake polling": _POLLING_DOLLARS} if intake else {}),
+        **({"snapshot": snapshot_dollars(snapshot_mb)} if snapshot_mb else {}),
+    }
+
+
+def snapshot_dollars(memory_mb: int) -> float:
+    """Dollars a month for the snapshot that Lambda keeps of one version of a function with this memory."""
+    return PRICES["snapshot"].dollars * memory_mb / 1024 * MONTH.total_seconds() / 1e6

@@ -25,7 +25,7 @@ from bench import (
     schedules,
     waiting,
 )
-from bench.costs import SCHEDULER, SCHEDULER_WITH_TABLE
+from bench.costs import ALARMS, SCHEDULER, SCHEDULER_WITH_TABLE, idle_dollars, snapshot_dollars
 from bench.figures import Figures
 from bench.words import (
     ADDING,
@@ -50,14 +50,7 @@ from bench.words import (
     WAITING,
     WATCHING,
 )
-from duebell_editor.simulation.cost import (
-    ALARMS,
-    CALL_SECONDS,
-    PRICES,
-    billed_seconds,
-    idle_dollars,
-    snapshot_dollars,
-)
+from duebell_editor.simulation.cost import CALL_SECONDS, PRICES, billed_seconds
 
 __all__ = ["PAGE", "capacity_table", "render"]
 

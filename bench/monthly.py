@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from bench.capacity import Path
-from bench.costs import MEMORY_MB
+from bench.costs import MEMORY_MB, idle_dollars
 from bench.telemetry import Telemetry
 from bench.waiting import Waiting
 from duebell_editor.simulation import cost
@@ -19,7 +19,7 @@ _HOURS = 30 * 24
 
 _ACTIONS = (1, 5, 20)
 
-_IDLE = cost.idle_dollars(alarms=True, intake=False, snapshot_mb=None)
+_IDLE = idle_dollars(alarms=True, intake=False, snapshot_mb=None)
 
 #: How often tasks come due alone, in minutes; the last is so often that a run never stops waiting.
 _EVERY = {"once an hour": 60, "every ten minutes": 10}

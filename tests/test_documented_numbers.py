@@ -305,7 +305,7 @@ PLACES: list[tuple[Any, str]] = [
         [N(out_of_order._SHORTEST), N(out_of_order._LONGEST, MINUTE)],
         "how-to/transactions: looks again after {:w} seconds, then ever less often, up to {:w} a minute",
     ),
-    ([N(task_writes.GRACE, MINUTE)], "how-to/transactions: The grace is {} minutes"),
+    ([N(task_writes.GRACE, MINUTE)], "how-to/transactions: A reservation lasts {} minutes"),
     ([PYTHON], "quickstart: Python {} or newer"),
     ([N(LEASE, MINUTE)], "limits: until its lease ends, {:w} minutes at most"),
     ([N(LEASE, MINUTE)], "how-it-works: Its lease ends at most {:w} minutes later"),

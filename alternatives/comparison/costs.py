@@ -7,7 +7,7 @@ that the simulation counted, the lines that Lambda writes to the log, and price 
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
-from bench.costs import ALONE, BURST, SCHEDULER, SCHEDULER_WITH_TABLE, rows
+from bench.costs import ALONE, BURST, SCHEDULER, SCHEDULER_WITH_TABLE, idle_dollars, rows
 from bench.costs import Row as Dollars
 
 from duebell_editor.simulation.cost import (
@@ -15,7 +15,6 @@ from duebell_editor.simulation.cost import (
     PRICES,
     Cost,
     Price,
-    idle_dollars,
     log_dollars,
     measured,
 )

@@ -9,11 +9,11 @@ import pytest
 from alternatives.comparison.costs import costs, priced, prices
 from alternatives.comparison.results import load as load_results
 from bench import monthly
-from bench.costs import memories, rows, state_machine
+from bench.costs import idle_dollars, memories, rows, state_machine
 from bench.figures import load
 
 from duebell_editor.simulation import cost
-from duebell_editor.simulation.cost import PRICES, Units, idle_dollars, measured
+from duebell_editor.simulation.cost import PRICES, Units, measured
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

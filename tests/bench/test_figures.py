@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench import limits, telemetry, waiting
 from bench.actions import worker
-from bench.costs import measured_in
+from bench.costs import ALARMS, measured_in
 from bench.document import PAGE, render
 from bench.figures import Figures, load
 from bench.limited import Limited, Way
@@ -17,7 +17,7 @@ from bench.timing import Rounds
 from msgspec.structs import replace
 
 from duebell.testing import Rehearsal
-from duebell_editor.simulation.cost import ALARMS, measured
+from duebell_editor.simulation.cost import measured
 from tests.support import NOON
 
 

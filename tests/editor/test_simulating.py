@@ -119,6 +119,7 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
         ({"limits": {"mail": {"at_least": 1}}}, InvalidQuery, "limits: must be mappings with at_most"),
         ({"limits": {"mail": {"at_most": -1}}}, InvalidTask, "at_most: must be a whole number"),
         ({"pause": "mail"}, InvalidQuery, "pause: must be names"),
+        ({"spread": {"sync": HOUR}}, InvalidQuery, "spread: 'sync' is no recurring task that is due until"),
         ({"precision": "hour"}, InvalidQuery, "precision: must be one of minute"),
         ({"add": [{"action": "mail"}]}, InvalidTask, r"tasks\[0\].due: is missing"),
     ],

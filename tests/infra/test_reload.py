@@ -1,6 +1,7 @@
 """The worker is reloaded when its sources change; what is wrong with the new version is said."""
 
 import os
+import time
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ class Stack:
     def __init__(self, sources: set[Path]) -> None:
         self.failures: list[Exception] = []
         self.files = sources
+        self.begun = time.time_ns() + 10**12
         self.reloads = 0
 
     def sources(self) -> set[Path]:
@@ -94,3 +96,11 @@ def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stac
     reloads.check_twice()
     reloads.check_twice()
     assert reloads.said == 2 * ["the worker is reloaded: jobs.py changed"]
+
+
+def test_what_was_saved_while_the_stack_started_is_loaded(tmp_path: Path, stack: Stack) -> None:
+    os.utime(tmp_path / "jobs.py", ns=(stack.begun, stack.begun))
+    reloads = Reloads(stack)
+    reloads.check_twice()
+    reloads.check_twice()
+    assert reloads.said == ["the worker is reloaded: jobs.py changed"]

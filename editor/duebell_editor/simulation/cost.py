@@ -59,15 +59,6 @@ _ALWAYS = timedelta(minutes=3)
 #: The rule rings once a minute at most.
 _MINUTE = timedelta(minutes=1)
 
-#: The alarms that the templates make beside a dashboard; an intake queue has one more.
-ALARMS = 8
-
-#: Lambda polls a quiet queue with five readers, as the mapping has a maximum concurrency.
-#: https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-scaling.html
-#: Assumed: each request waits for messages for the 20 seconds that SQS allows at most.
-#: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/quotas-queues.html
-_POLLING_DOLLARS = 5 * (MONTH / timedelta(seconds=20)) / 1e6 * PRICES["request"].dollars
-
 
 class Units(msgspec.Struct, frozen=True, kw_only=True):
     """DynamoDB's request units of a step, with an item below 1 KB, and the calls to AWS that it takes."""
@@ -187,22 +178,6 @@ def cost(usage: Usage, of: Measured) -> Cost:
     )
 
 
-def idle_dollars(*, alarms: bool, intake: bool, snapshot_mb: int | None) -> dict[str, float]:
-    """Dollars a month that are paid even if nothing runs, by what they are for.
-
-    alarms       whether there are alarms and a dashboard
-    intake       whether there is an intake queue, which Lambda polls
-    snapshot_mb  the worker's memory if it starts from a snapshot, of one version
-    """
-    count = ALARMS + (1 if intake else 0)
-    watched = {"alarms": count * PRICES["alarm"].dollars, "dashboard": PRICES["dashboard"].dollars}
-    return {
-        **(watched if alarms else {}),
-        **({"intake polling": _POLLING_DOLLARS} if intake else {}),
-        **({"snapshot": snapshot_dollars(snapshot_mb)} if snapshot_mb else {}),
-    }
-
-
 def billed_seconds(
     memory_mb: int, processor_ms: float, *, services: int = _SERVICES, calls: float = 0.0
 ) -> float:
@@ -218,11 +193,6 @@ def billed_seconds(
 def lambda_dollars(seconds: float, memory_mb: int) -> float:
     """Dollars for a million times so many seconds of a function with this memory."""
     return PRICES["gb_second"].dollars * memory_mb / 1024 * seconds
-
-
-def snapshot_dollars(memory_mb: int) -> float:
-    """Dollars a month for the snapshot that Lambda keeps of one version of a function with this memory."""
-    return PRICES["snapshot"].dollars * memory_mb / 1024 * MONTH.total_seconds() / 1e6
 
 
 def _run_dollars(usage: Usage, of: Measured) -> float:

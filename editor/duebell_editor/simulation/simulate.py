@@ -167,6 +167,8 @@ def simulate(
     of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
     for action in proposed.keys() - of_now.keys():
         check_is_known(action, worker)
+    if unknown := sorted(spreads.keys() - {task.id for task in tasks if task.recurrence}):
+        raise InvalidQuery("spread", f"{quoted(unknown[0])} is no recurring task that is due until then")
     took = _durations(queue, len(record.lanes), tasks)
     head_start = HEAD_START if record.head_start or backend.settings.head_start else timedelta(0)
     conditions_now = Conditions(

@@ -259,7 +259,10 @@ class Reloader:
         self._stack = stack
         self._say = say
         self._files = stack.sources()
-        self._loaded = self._before = _states_of(self._files)
+        self._before = _states_of(self._files)
+        self._loaded = dict(self._before)
+        # A file that was saved while the stack started may not be loaded: it counts as changed.
+        self._loaded |= {file: (0, 0) for file in self._files if self._before[file][0] >= stack.begun}
 
     def check(self) -> None:
         """Reload the worker if its sources have changed, and did not change since the last call."""

@@ -1,5 +1,6 @@
 """The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
 
+import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import timedelta
@@ -43,8 +44,8 @@ class EmbeddedStack:
     synced        is given a line for each recurring task that is changed, also by a reload
 
     `settings` are for an Editor of the stack that is started. `actions` names its Worker, and `deliveries`
-    are those that need no code. The output of the worker and its actions is in the file `worker_log` at once,
-    and in CloudWatch Logs when a run has ended.
+    are those that need no code; its start began at `begun`, in nanoseconds since 1970. The output of the
+    worker and its actions is in the file `worker_log` at once, and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
 
@@ -77,6 +78,7 @@ class EmbeddedStack:
         self._session: boto3.Session | None = None
         self.settings = Settings()
         self.actions = ""
+        self.begun = 0
         self.deliveries: list[Delivery] = []
         self.endpoint_url = self._ministack.endpoint_url
         self.worker_log = self._state.worker_log
@@ -100,6 +102,7 @@ class EmbeddedStack:
         return self._ministack.is_running
 
     def __enter__(self) -> Self:
+        self.begun = time.time_ns()
         with ExitStack() as undo:
             undo.enter_context(self._state)
             self._session = embedded_session(self.endpoint_url, self._state.key)

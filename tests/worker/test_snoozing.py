@@ -138,3 +138,14 @@ def test_an_occurrence_that_has_no_room_to_wait_fails(editor: Editor, worker: Wo
     assert last.failure == (
         "InvalidTask: after: cannot be heeded: too many occurrences of this task wait already"
     )
+
+
+def test_a_new_spread_leaves_a_task_put_off_until_it_is_moved(editor: Editor, worker: Worker) -> None:
+    polls(worker, Snooze(2 * HOUR))
+    editor.add("poll", due=NOON, id="a")
+    worker.run()
+    assert editor.update("a", spread=HOUR).queued == NOON + 2 * HOUR
+    moved = editor.move("a", due=3 * HOUR)
+    assert moved.queued
+    assert moved.queued > NOON + 3 * HOUR
+    assert editor.update("a", spread=None).queued == NOON + 3 * HOUR

@@ -371,7 +371,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.queued is None or self.attempt:
             return self
         if self.recurrence is None:
-            if self.started_at is not None:  # it may be snoozed
+            if self.started_at and self.started_at >= self.due:  # it may be snoozed
                 return self
             return replace(self, queued=max(self._delayed(self.due), to_utc(now)), limited_since=None)
         is_of_schedule = self.recurrence.origin is Origin.SCHEDULE

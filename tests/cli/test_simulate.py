@@ -28,6 +28,8 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     assert rows[0].endswith("as it is with the changes")
     assert "starts 26 27" in rows
     assert "mail 6 0.0 s 1.0 s" in rows, rows[14:]
+    # And the cost of one start stands in digits
+    assert not re.search(r"\de-\d", duebell("simulate", "--until", "30m", "--pause", "sync").out)
     # And as JSON
     _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
     found = json.loads(out)

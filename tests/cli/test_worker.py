@@ -147,7 +147,7 @@ def facts(out: str) -> dict[str, str]:
 
 def test_an_action_is_limited_paused_and_put_back(duebell: Duebell, limited: Worker) -> None:
     told = facts(duebell("limit", "mail", "--per-second", "2").out)
-    assert (told["at most"], told["per second"], told["declared at most"]) == ("5", "2.0", "5")
+    assert (told["at most"], told["per second"], told["declared at most"]) == ("5", "2", "5")
     assert facts(duebell("limit", "mail", "--at-most", "0").out)["paused"] == "yes"
     # A paused action is seen at first sight
     actions = duebell("actions").out.partition("\nactions\n")[2].partition("\n\n")[0]

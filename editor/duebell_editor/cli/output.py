@@ -257,9 +257,7 @@ def in_words(name: str, value: Any, now: datetime) -> str:
             words = "yes" if value else ""
         case int() if name.endswith("_ms"):
             words = f"{value / 1000:,.1f} s"
-        case int():
-            words = f"{value:,}"
-        case float():
+        case int() | float():
             words = f"{value:,.6f}".rstrip("0").rstrip(".")
         case _ if not value:
             words = ""

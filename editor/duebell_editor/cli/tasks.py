@@ -47,14 +47,16 @@ def _row(task: Task, now: datetime) -> dict[str, Any]:
     """The fields of a task that a list shows. A terminal shows the beginning of its error."""
     at = task.finished_at or task.queued or task.due
     error = in_one_line(str(task.failure)) if task.failure else ""
+    notes = {
+        f"attempt {task.attempt}": task.attempt and not task.finished_at,
+        "owes a follow-up": task.owes,
+        "recurs": task.recurrence,
+    }
     return {
         "id": task.id,
-        "status": task.status,
+        "status": ", ".join([task.status, *(note for note, applies in notes.items() if applies)]),
         "action": task.action,
         "at": short(at) if task.finished_at else f"{short(at)} ({relative(at, now)})",
-        "attempt": 0 if task.finished_at else task.attempt,
-        "recurs": task.recurrence is not None,
-        "owes": task.owes is not None,
         "error": f"{error[:_MOST]}…" if error[_MOST:] and console().is_terminal else error,
     }
 

@@ -49,7 +49,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_a_line(words: str) -> str:
-    """The beginning of these words, as an attempt that failed is remembered with."""
+    """The beginning of these words: as much as a task keeps of the error of an attempt."""
     return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
 
 

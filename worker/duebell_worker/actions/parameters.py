@@ -71,7 +71,7 @@ def _pydantic_decoder(payload_type: Any) -> Decode:
 
 
 def _told(fault: Mapping[str, Any]) -> str:
-    """What pydantic found, after its place in the payload, as in `items[2].price: must be even`."""
+    """The fault that pydantic found, after its place in the payload, as in `items[2].price: must be even`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
     return f"{''.join(steps).removeprefix('.')}: {fault['msg']}".removeprefix(": ")
 

@@ -229,8 +229,8 @@ def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
         lines = [(line[0], _with_titles(titles[1:], line[1:])) for line in lines]
         titles = [titles[0], ""]
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for title, width in itertools.zip_longest(titles, widths[: len(titles) - 1], fillvalue=_UNLIMITED):
-        made.add_column(str(title), no_wrap=width <= _WHOLE, overflow="fold")
+    for title, width in zip(titles, [*widths[: len(titles) - 1], _UNLIMITED], strict=True):
+        made.add_column(title, no_wrap=width <= _WHOLE, overflow="fold")
     for line in lines:
         made.add_row(*map(Text, line))
     return made

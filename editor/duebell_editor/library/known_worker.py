@@ -81,7 +81,10 @@ class KnownWorker:
         warn_user(error, warning)
 
     def _problem(self, task: Task, gets: str | None) -> tuple[InvalidTask, type[UserWarning] | None] | None:
-        """The doubt about a task, and the category of its warning; None for a task that cannot run."""
+        """The error of a task, and the category of its warning; None if there is no error.
+
+        A task that cannot run has no category: it is refused.
+        """
         worker = self._record.known if self._record else None
         if self._record is None or worker is None:
             return None

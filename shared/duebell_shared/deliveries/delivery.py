@@ -231,7 +231,7 @@ def delivery_of(fields: Mapping[str, Any]) -> Delivery:
     """The delivery with these fields; times are seconds or ISO 8601, as PT30S. Raises InvalidSettings."""
     try:
         return msgspec.convert(fields, Delivery, strict=False)
-    except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
+    except msgspec.ValidationError as error:  # its cause is the error of a __post_init__
         why, _, place = str(error.__cause__ or error).partition(" - at `$.")
         raise InvalidSettings(place.rstrip("`") or "deliver", why) from None
 

@@ -62,7 +62,7 @@ def _is_flat(payload: object) -> bool:
 def _check(value: object, path: tuple[object, ...] = (), *, has_types: bool = False) -> None:
     """Raise InvalidTask for the first value within this one that JSON does not have, with its place.
 
-    has_types  whether it may have values of other types, as keys too: those are converted later
+    has_types  whether it may have values and keys of other types, which are converted later
     """
     match value:
         case float() if not math.isfinite(value):

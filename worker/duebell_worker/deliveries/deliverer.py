@@ -84,10 +84,10 @@ def _why(answer: Answer) -> str | None:
         or _MENDS.search(code)
     ):
         return None
-    of_sender = _INVALID if answer.is_senders else None
-    return next(
-        (why for why, codes, status in _LASTS if re.search(codes, code) or answer.status == status), of_sender
-    )
+    for why, codes, status in _LASTS:
+        if re.search(codes, code) or answer.status == status:
+            return why
+    return _INVALID if answer.is_senders else None
 
 
 #: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds

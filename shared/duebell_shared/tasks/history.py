@@ -284,5 +284,5 @@ def unpack(packed: bytes, type: type[_Entry]) -> tuple[_Entry, ...]:
 
 
 def _delay(times: Sequence[int]) -> int:
-    """Milliseconds from an entry's first time to its second. They follow the time of the entry before."""
+    """Milliseconds between the first two times of an entry; `times` begins with one of the entry before."""
     return abs(times[2] - times[1]) if times[2:] else 0

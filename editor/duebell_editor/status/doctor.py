@@ -181,8 +181,8 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
             return Problem(
                 kind=ProblemKind.DELIVERY,
                 what=f"{named}, and there is no such {kind}, or it may not be seen from here",
-                way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
-                "`duebell retry` the tasks that failed",
+                way_out="make the target, or give another by `duebell deploy --deliver NAME=ARN`, together "
+                "with all other deliveries; then `duebell retry` the tasks that failed",
             )
         except BotoCoreError as error:
             return _unseen(question, in_brief(error))

@@ -159,7 +159,7 @@ _OF_TYPES: dict[Any, _Kind] = {
 _OF_FIELDS: dict[str, _Kind] = {
     # A key of the table, and keys are text.
     "lane": _text(str, int),
-    # A claim is on condition of it: a time and a priority, or a time alone.
+    # A claim is conditional on it. It holds a time and a priority, or a time alone.
     "queued": _text(
         lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
         parse_queued,
@@ -168,7 +168,7 @@ _OF_FIELDS: dict[str, _Kind] = {
     "expires_at": _number(
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
-    # A retry stores it within `queued`, where another number could not be read.
+    # It is stored within `queued` too, which can hold no other numbers.
     "priority": _number(str, lambda number: msgspec.convert(number, Priority, strict=False)),
     "past": _text(lambda place: render_past(*place), parse_past),
     "traceparent": _text(str, fit_traceparent),

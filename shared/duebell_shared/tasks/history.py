@@ -49,7 +49,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_a_line(words: str) -> str:
-    """The beginning of these words, as an attempt that failed is remembered with."""
+    """The beginning of these words: as much as a task keeps of the error of an attempt."""
     return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
 
 
@@ -284,5 +284,5 @@ def unpack(packed: bytes, type: type[_Entry]) -> tuple[_Entry, ...]:
 
 
 def _delay(times: Sequence[int]) -> int:
-    """Milliseconds from an entry's first time to its second. They follow the time of the entry before."""
+    """Milliseconds between the first two times of an entry; `times` begins with one of the entry before."""
     return abs(times[2] - times[1]) if times[2:] else 0

@@ -98,7 +98,7 @@ def _checked_host(url: str) -> str:
     """The host of a URL that can be delivered to. Raises InvalidSettings."""
     try:
         parts = urlsplit(url)
-        host = parts.hostname if parts.port != 0 else None
+        host = parts.hostname if parts.port != 0 else None  # a wrong port raises ValueError
     except ValueError:
         host = None
     is_plain = url.isascii() and url.isprintable() and " " not in url

@@ -114,6 +114,13 @@ class DynamoTable:
             return False
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        alone = self._sizes.to_measure([task.lane for task in tasks], are_adds=True)
+        outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
+        refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
+        # A refused task may have the id of history that has expired: one call reads all of them.
+        found = result_or_error(self.get_many, list(map(queue_key, refused))) if refused else {}
+        taken = {} if isinstance(found, DuebellError) else found
+
         def finish(task: Task, outcome: Outcome) -> bool:
             if outcome.is_full and outcome.is_sure:
                 raise QueueFull(task.id, task.lane)
@@ -123,12 +130,6 @@ class DynamoTable:
                 return False
             return outcome.is_made or self.insert(task, may_be_made=not outcome.is_sure)
 
-        alone = self._sizes.to_measure([task.lane for task in tasks], are_adds=True)
-        outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
-        refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
-        # A refused task may have the id of history that has expired: one call reads all of them.
-        found = result_or_error(self.get_many, list(map(queue_key, refused))) if refused else {}
-        taken = {} if isinstance(found, DuebellError) else found
         return _finished(finish, tasks, outcomes)
 
     def save(self, old: Task, new: Task | None) -> bool:
@@ -405,6 +406,7 @@ class DynamoTable:
         sent = [writes[place] for place in places]
         items = {(write.key["lane"]["S"], write.key["id"]["S"]) for write in sent}
         is_for_one = any(isinstance(write, ItemChange) and write.unless for write in sent)
+        # A batch takes one write of each item, and none with `unless`.
         if len(sent) <= 1 or len(items) < len(sent) or is_for_one:
             return outcomes
         try:
@@ -437,7 +439,7 @@ class DynamoTable:
         """Tell whether this task is stored, even if a run has changed it since."""
         try:
             there = self.get(task.lane, task.id)
-        except UnreadableTask:  # whatever it is, it is not this one
+        except UnreadableTask:  # no add of this version wrote it, so it is another task
             return False
         if there is None or as_added(there) != as_added(task):
             return False

@@ -1,9 +1,9 @@
 """The past of a task in few bytes: failed attempts, occurrences of one that recurs, and events. Pure.
 
-The last failure is kept in full, and those before it in a line. All of them are packed as MessagePack, each
-time as its difference from the time before it, and compressed. Twenty occurrences take some 250 bytes when
-all is well, and 600 at most. An event, a change by an editor or an earlier attempt, is kept only if it costs
-no write unit: see `with_fitting_events` in items.py.
+The last failure is kept in full, and each failed attempt as an event with its error in a line. Occurrences
+and events are packed as MessagePack, each time as its difference from the time before it, and compressed.
+Twenty occurrences take some 250 bytes when all is well, and 600 at most. A change by an editor, or an
+earlier attempt, is kept only if it costs no write unit: see `with_fitting_events` in items.py.
 """
 
 import math
@@ -284,5 +284,5 @@ def unpack(packed: bytes, type: type[_Entry]) -> tuple[_Entry, ...]:
 
 
 def _delay(times: Sequence[int]) -> int:
-    """Milliseconds from an entry's first time to its second. They follow the time of the entry before."""
+    """Milliseconds between the first two times of an entry; `times` begins with one of the entry before."""
     return abs(times[2] - times[1]) if times[2:] else 0

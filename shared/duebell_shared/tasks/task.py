@@ -316,7 +316,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it has finished. A recurring task that owes a follow-up goes on, and has not."""
+        """True if it has finished. A recurring task that owes a follow-up goes on, so it has not finished."""
         return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
@@ -398,10 +398,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence = recurrence.with_pending(
                 self._as_pending(self.limited_since or self.queued or self._delayed(self.due))
             )
-        seated = self._changed(recurrence=recurrence)._at_next()
-        if seated is None:
+        at_first = self._changed(recurrence=recurrence)._at_next()
+        if at_first is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
-        return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
+        return replace(at_first, status=Status.PAUSED, queued=None) if self.queued is None else at_first
 
     def run_now(self, *, now: datetime) -> Self:
         """A recurring task once more, now, beside its schedule; one that runs once, now, not when due.

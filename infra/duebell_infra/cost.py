@@ -42,7 +42,7 @@ def cost_command(
 ) -> None:
     """Prices are those of us-east-1 without free tiers. It calls nothing.
 
-    The costs of the actions themselves, of storage and backups, and those by the month are not included.
+    The actions themselves, storage, backups and fixed monthly costs are not included.
     """
     occurrences = tasks * (MONTH / _INTERVALS[recurring] if recurring else 1.0)
     together = min(at_a_time, tasks)

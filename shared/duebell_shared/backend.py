@@ -120,7 +120,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self._calendars.named(name)
 
     def attach_calendar(self, task: "Task") -> bool:
-        """Give the task's schedule its calendar; false if there is none. Raises errors of the store."""
+        """Give the task's schedule its calendar; false if that does not exist. Raises errors of the store."""
         schedule = task.recurrence.schedule if task.recurrence else None
         if schedule is None or not schedule.calendar:
             return True

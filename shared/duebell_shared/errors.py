@@ -308,7 +308,7 @@ class AddReport(msgspec.Struct, frozen=True, kw_only=True):
     there_already: tuple[str, ...] = ()
 
     def with_other(self, other: "AddReport", places: Mapping[str, int]) -> "AddReport":
-        """This report and the other one, by these places of the ids; a task that failed in one has failed."""
+        """The two reports as one, in the order of these places. A task that failed in either has failed."""
         failures = {
             one.id: msgspec.structs.replace(one, index=places[one.id])
             for one in (*self.failures, *other.failures)

@@ -67,7 +67,7 @@ class Kind(msgspec.Struct, frozen=True):
     """A kind of value.
 
     type_   the type of the value
-    read    the value of a text; raises ValueError
+    read    the value of a text; raises LookupError, OverflowError or ValueError
     words   what the value must be
     values  the texts that it can be; none if it can be others
     least   the bounds of a number
@@ -104,6 +104,8 @@ def _is_author(value: str) -> bool:
     except InvalidTask:
         return False
 
+
+_AUTHOR = "1 to 128 printable characters"
 
 _TEXT = Kind()
 _NAME = Kind(words="the name that the stack has", fits=bool)
@@ -198,8 +200,8 @@ SETTINGS = {
         "Whether the worker's log holds metrics for CloudWatch.", of="worker",
     ),
     "changed_by": Setting(
-        "DUEBELL_CHANGED_BY", Kind(words="1 to 128 printable characters", fits=_is_author),
-        "The author of a client's changes: 1 to 128 printable characters.", of="clients",
+        "DUEBELL_CHANGED_BY", Kind(words=_AUTHOR, fits=_is_author),
+        f"The author of a client's changes: {_AUTHOR}.", of="clients",
     ),
     "color": Setting(
         "DUEBELL_COLOR", _choice(Color),

@@ -102,7 +102,7 @@ def test_a_target_that_may_not_be_looked_at_is_unknown_and_no_problem(
     diagnosis = editor.doctor()
     assert diagnosis.status.healthy
     unknown = next(one for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN)
-    assert "whether that is there is not known" in unknown.what
+    assert "it is not known whether the target of the delivery 'remind' exists" in unknown.what
     assert ("(AccessDenied)" in unknown.what) is isinstance(failure, ClientError)
 
 

@@ -149,6 +149,6 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     assert diagnosis.status.healthy
     advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN]
     assert len(advice) == 3
-    assert "how many rings were lost, or runs failed, is not known: sqs:GetQueueAttributes" in advice[0]
-    assert "how many messages the intake has is not known: sqs:GetQueueAttributes" in advice[1]
-    assert "whether the intake's messages are taken is not known" in advice[2]
+    assert "it is not known how many rings were lost and runs failed: sqs:GetQueueAttributes" in advice[0]
+    assert "it is not known how many messages the intake has: sqs:GetQueueAttributes" in advice[1]
+    assert "it is not known whether the intake's messages are taken" in advice[2]

@@ -106,3 +106,19 @@ def test_a_follow_up_that_moved_to_another_lane_is_not_added_twice(monkeypatch: 
     scheduler.clock.advance(HOUR)
     worker.run()
     assert seen == {f"{task}/then": 1}
+
+
+def test_a_batch_that_is_repeated_with_fewer_lanes_in_mind_is_the_one_that_was_moved() -> None:
+    # Given a batch, made by a process that does not know that the queue has more lanes by now
+    scheduler = Scheduler.start()
+    batch = scheduler.editor.batch(ID)
+    relane(scheduler.backend, TO)
+    # And a write of that call which takes effect late
+    assert scheduler.store.insert(batch)
+    # When the process repeats the call
+    scheduler.editor.batch(ID, [{"action": "act", "due": HOUR, "id": "member"}])
+    # Then there is one batch, which waits for the member
+    [there] = [task for task in scheduler.store.tasks.values() if task.id == ID]
+    assert there.lane == lane_of(ID, TO)
+    assert there.members
+    assert there.members.left == 1

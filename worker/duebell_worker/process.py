@@ -150,7 +150,7 @@ class Process:
             return LOOK_EVERY
         if claim_in > timedelta(0):
             return min(claim_in, LOOK_EVERY)
-        # A pause follows a run that had nothing to do: the next one might find the lanes held again, or the
+        # A pause follows a run that had nothing to do. The next run might find the lanes held again, or the
         # same task that it cannot run.
         return timedelta(0) if self._run() else LOOK_EVERY
 

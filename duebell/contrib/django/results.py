@@ -8,6 +8,7 @@ import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from math import ceil
 from typing import Any
 
 import msgspec
@@ -157,5 +158,5 @@ def _path_of(failure: Failure) -> str:
 
 
 def stored_priority(priority: int) -> int:
-    """duebell's priority of a task that has this one of Django's: 0 for 0 and below."""
-    return max(0, -(-priority * MAX_PRIORITY // _MOST))
+    """Returns duebell's priority for one of Django's; 0 for 0 and below."""
+    return max(0, ceil(priority * MAX_PRIORITY / _MOST))

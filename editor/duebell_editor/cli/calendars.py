@@ -1,9 +1,8 @@
 """The command `calendar`: calendars of holidays, imported, listed and shown."""
 
 import re
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -20,14 +19,6 @@ from .program import examples
 app = typer.Typer()
 
 
-class CalendarVerb(StrEnum):
-    """The verbs of the command."""
-
-    IMPORT = "import"
-    LIST = "list"
-    SHOW = "show"
-
-
 @app.command(
     epilog=examples(
         "calendar import de-be --country DE --subdivision BE --years 2026-2030",
@@ -38,7 +29,9 @@ class CalendarVerb(StrEnum):
 )
 def calendar(
     context: Context,
-    verb: Annotated[CalendarVerb, typer.Argument(metavar="VERB", help="import, list or show.")],
+    verb: Annotated[
+        Literal["import", "list", "show"], typer.Argument(metavar="VERB", help="import, list or show.")
+    ],
     id: Annotated[str, typer.Argument(metavar="[NAME]", help="The calendar's name; not for list.")] = "",
     *,
     country: Annotated[str, typer.Option(metavar="CODE", help="Import its holidays, such as DE.")] = "",
@@ -52,9 +45,9 @@ def calendar(
 
     Tasks that use it keep the occurrence that they stand at, and the next one.
     """
-    if bool(id) == (verb is CalendarVerb.LIST):
+    if bool(id) == (verb == "list"):
         raise InvalidInput("NAME", "cannot be combined with list" if id else f"is missing: {verb} needs it")
-    if verb is CalendarVerb.IMPORT:
+    if verb == "import":
         if bool(country) == bool(file):
             raise InvalidInput("calendar", "needs --country with --years, or --file")
         made = _of_file(file) if file else country_calendar(country, subdivision or None, _years(years))

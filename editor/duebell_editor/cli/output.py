@@ -28,10 +28,10 @@ _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 #: Failures that are printed; the rest is only counted.
 _SHOWN = 20
 
-#: A column of a table is not wrapped up to this width. Longer ids would leave no space for others.
+#: Cells up to this width are not wrapped. Longer ids would leave no space for other columns.
 _WHOLE = 40
 
-#: The columns of the screen that the last column of a table needs for texts that are longer.
+#: The least width of the last column of a table if its texts are longer.
 _LAST = 20
 
 _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -85,16 +85,16 @@ class Output:
             self.note("nothing found")
 
     def report(self, done: str, document: Mapping[str, Any], failures: Sequence[Mapping[str, Any]]) -> None:
-        """Print the result of a change to many: `done` for people, and the first failures.
+        """Print the result of a command that makes many changes: `done` for people, and the first failures.
 
-        The first value of a failure says which of the many it is.
+        The first value of a failure is the id or the line that failed.
         """
         if self.as_json:
             self.print_json({**document, "failures": failures})
             return
         print(f"{done}, {len(failures):,} failed" if failures else done, flush=True)
         for failure in failures[:_SHOWN]:
-            (place, which), *_ = failure.items()
+            place, which = next(iter(failure.items()))
             self.note(f"{place} {which}: {failure['detail']}")
         if failures[_SHOWN:]:
             self.note(f"and {len(failures) - _SHOWN:,} more")
@@ -229,8 +229,8 @@ def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
         lines = [(line[0], _with_titles(titles[1:], line[1:])) for line in lines]
         titles = [titles[0], ""]
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for title, width in itertools.zip_longest(titles, widths[: len(titles) - 1], fillvalue=_UNLIMITED):
-        made.add_column(str(title), no_wrap=width <= _WHOLE, overflow="fold")
+    for title, width in zip(titles, [*widths[: len(titles) - 1], _UNLIMITED], strict=True):
+        made.add_column(title, no_wrap=width <= _WHOLE, overflow="fold")
     for line in lines:
         made.add_row(*map(Text, line))
     return made

@@ -142,7 +142,10 @@ def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[
 
 
 def pause_after(received: int) -> int:
-    """Seconds until a message comes again that has been delivered so often; at random, half of it or more."""
+    """Returns the seconds until a message comes again, by the number of times that it was delivered.
+
+    They are random, so that messages that failed together do not all come again together.
+    """
     longest = min(_FIRST_PAUSE * 2.0 ** min(received - 1, 20), _LONGEST_PAUSE)
     return round(random.uniform(longest / 2, longest))
 

@@ -69,7 +69,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
 
 
 def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
-    """Add the tasks, of each group of one id the first that can be right."""
+    """Add the first valid task of each group; the tasks of a group have the same id."""
     failures: Failures = {}
     while groups:
         firsts = [next(iter(group)) for group in groups]
@@ -124,10 +124,10 @@ def _change_all(
 def _change_in_order(
     editor: Editor, group: dict[int, Change], settings: Settings
 ) -> tuple[Failures, list[int]]:
-    """The failures of these changes of one task, and those that were made when their message came before.
+    """Make changes of one task. Returns the failures, and the places of changes that were made before.
 
-    A change fails with an earlier one of its message, and with an earlier one that AWS did not answer: it
-    would overtake it.
+    After a change that fails, the later changes of its message fail too. After a change that AWS did not
+    answer, all later changes fail: they would overtake it.
     """
     failures: Failures = {}
     repeated: list[int] = []
@@ -153,7 +153,10 @@ def _change_in_order(
 
 
 def _rows(group: Mapping[int, Change]) -> list[list[int]]:
-    """The places of the changes, one by one; those of pushes in a row together, as the last does for all."""
+    """The places of the changes, each in a row of its own.
+
+    Consecutive pushes share a row, as only the last of them is made.
+    """
     rows: list[list[int]] = []
     for place, change in group.items():
         if rows and change.verb == group[rows[-1][-1]].verb == PUSH:
@@ -164,7 +167,7 @@ def _rows(group: Mapping[int, Change]) -> list[list[int]]:
 
 
 def _change(editor: Editor, change: Change, settings: Settings) -> bool:
-    """Make the change; False if it, or a push that was sent later, was made before.
+    """Make the change. Returns False if it was made before, or if a push that was sent later was.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, or undo a later change.
     Or it would be refused for its own change. A push would start a second run, with an old payload. Solution:

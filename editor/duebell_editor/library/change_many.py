@@ -88,7 +88,8 @@ def change_all(
         try:
             return change(id)
         except DuebellError as error:
-            unanswered.extend([error] if isinstance(error, AwsUnavailable) else [])
+            if isinstance(error, AwsUnavailable):
+                unanswered.append(error)
             return ChangeFailure(id=id, error=error)
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:

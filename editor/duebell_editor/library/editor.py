@@ -363,9 +363,9 @@ class Editor:
                    a rule can safely ring in). A payload is what JSON can hold, or a dataclass, msgspec or
                    pydantic value
         if_exists  if a task with this id exists: fail (TaskExists), keep that task, replace it, or push it:
-                   if it waits, it gets the new due date and payload (debounce). One that is reserved for a
-                   transaction is not kept (TaskExists): it may never be added; replace and push make its
-                   transaction fail
+                   if it waits, it gets the new due date and payload (debounce). A task that is reserved
+                   for a transaction is not kept (TaskExists): it may never be added. Replace and push make
+                   its transaction fail
         max_wait   with push: never due later than this after the first add of the task that waits
         rev        replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 

@@ -103,7 +103,8 @@ def _check_when(task: Task) -> None:
     waits = task.owes is not None or task.status in {Status.SCHEDULED, Status.RUNNING}
     is_over = task.status in _ENDED and not task.owes
     for field, is_needed in (("queued", waits), ("expires_at", is_over)):
-        if is_needed is (getattr(task, field) is None):
+        is_given = getattr(task, field) is not None
+        if is_given != is_needed:
             raise InvalidTask(field, f"must {'' if is_needed else 'not '}be given: the task is {task.status}")
 
 

@@ -1,4 +1,4 @@
-"""Checks tasks by what the worker says of itself, before they are stored."""
+"""Checks tasks against the record of the worker, before they are stored."""
 
 import logging
 from datetime import datetime, timedelta
@@ -23,7 +23,7 @@ _FRESH = timedelta(minutes=1)
 
 
 class KnownWorker:
-    """Checks tasks by what the worker says of itself, read once a minute and again before one is refused.
+    """Checks tasks against the record of the worker. It is read once a minute, and before a task is refused.
 
     A payload that cannot fit its type is refused. If the type may convert the payload, there is a warning.
 
@@ -57,7 +57,11 @@ class KnownWorker:
             self._check(hearing, within="on_failed")
 
     def _check(self, task: Task, *, within: str = "", gets: str | None = None) -> None:
-        """Check one task. `within` is the field that describes it; `gets` that of a payload's later value."""
+        """Check one task.
+
+        within  the field that describes a follow-up; empty for the task itself
+        gets    the field of the payload that will get the result of the task before
+        """
         if is_reserved(task.action):
             return
         now = self._clock()
@@ -81,7 +85,10 @@ class KnownWorker:
         warn_user(error, warning)
 
     def _problem(self, task: Task, gets: str | None) -> tuple[InvalidTask, type[UserWarning] | None] | None:
-        """The doubt about a task, and the category of its warning; None for a task that cannot run."""
+        """The error of a task, and the category of its warning; None if there is no error.
+
+        A task that cannot run has no category: it is refused.
+        """
         worker = self._record.known if self._record else None
         if self._record is None or worker is None:
             return None

@@ -148,22 +148,23 @@ class _Relaner:
         return Relaned(lanes=self._lanes, moved=self._moved, left=tuple(sorted(self._left)))
 
     def _pass(self) -> list[DuebellError]:
-        """Move the tasks that are misplaced now, in groups. Returns the errors, and notes who was left."""
+        """Move the tasks that are misplaced now, in groups. Returns errors; `_left` has the ids that stay."""
         errors: list[DuebellError] = []
         self._left = []
         keys = self._misplaced()
-        while some := list(itertools.islice(keys, _GROUP * _GROUPS)):
-            groups = [some[first : first + _GROUP] for first in range(0, len(some), _GROUP)]
+        while batch := list(itertools.islice(keys, _GROUP * _GROUPS)):
+            groups = [batch[first : first + _GROUP] for first in range(0, len(batch), _GROUP)]
             moves = self._backend.parallel.all(
                 lambda group: self._store.relocate(group, lanes=self._lanes, now=self._clock()), groups
             )
-            for key, outcome in zip(some, itertools.chain(*moves), strict=True):
+            for key, outcome in zip(batch, itertools.chain(*moves), strict=True):
                 if outcome is True:
                     self._moved += 1
                     continue
                 self._left.append(key.id)
-                errors += [outcome] if isinstance(outcome, DuebellError) else []
-            self._renew(some)
+                if isinstance(outcome, DuebellError):
+                    errors.append(outcome)
+            self._renew(batch)
         return errors
 
     def _misplaced(self) -> Iterator[QueueKey]:

@@ -139,7 +139,7 @@ class Syncer(NamedTuple):
 def _steps(
     declared: Mapping[str, DeclaredTask], there: Mapping[str, Task], gone: Iterable[Task]
 ) -> Iterator[SyncStep]:
-    """The steps from the tasks that are there to those declared; `gone` are declared no more. Pure."""
+    """The steps that make the tasks as declared; `gone` are tasks that the code no longer declares."""
     for task in declared.values():
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()

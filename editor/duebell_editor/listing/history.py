@@ -56,7 +56,7 @@ class PastTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _End(NamedTuple):
-    """An end, and how many it stands for."""
+    """The end of a task or an occurrence; it stands for `number` of them."""
 
     at: datetime
     result: Result

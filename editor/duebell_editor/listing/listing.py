@@ -40,9 +40,9 @@ _OF_A_LANE = 500
 def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page:
     """The page of tasks that the filter asks for.
 
-    A search for rare tasks in a long index ends early. The page then holds fewer tasks than were asked for,
-    and its cursor goes on from there. The search for the first task goes on to the end: an empty page is the
-    last. `to_the_end`: the page is full, unless it is the last.
+    A search for rare tasks in a long index ends early, once it has found a task. The page then holds fewer
+    tasks than were asked for, and its cursor goes on from there. Only the last page can be empty. With
+    `to_the_end` no search ends early.
 
     Within a page, tasks of the same moment are ordered by id. Between pages, the two ways to read a group
     order them differently. So all pages of a group are read by the way that made the first one.
@@ -75,7 +75,7 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
 def _group(queue: Queue, which: Filter) -> list[tuple[Key, Task]] | None:
     """Read the group by its ids. Returns the first tasks that the filter asks for, one more than its limit.
 
-    None for a large group, unless the page before was read like this.
+    Returns None for a large group, unless the page before was read by its ids too.
     """
     sources, now = _sources(which), queue.clock()
     begins: dict[int, str | None] = dict.fromkeys(range(queue.lanes_now()))

@@ -107,10 +107,10 @@ class Waiting(NamedTuple):
 class FirstTasks(NamedTuple):
     """The first tasks of all lanes.
 
-    waiting   those that wait or run, and those that owe a follow-up and recur, at their next time
-    owing     those that owe a follow-up; of the first thousand that are due
-    running   how many run; of these
-    known_to  the time before which there are no others
+    waiting   tasks that wait or run; tasks that owe a follow-up and recur, at their next time
+    owing     tasks that owe a follow-up, among the first thousand due tasks
+    running   the number of running tasks, among the same thousand
+    known_to  all tasks that are due before this time are here
     lanes     the number of lanes
     """
 
@@ -121,7 +121,7 @@ class FirstTasks(NamedTuple):
     lanes: int
 
     def overdue(self, late: datetime) -> list[Waiting]:
-        """Those that should have started, which are due before `late`: the first one first."""
+        """Returns the tasks that are due before `late` and not under way, the earliest first."""
         return sorted(one for one in self.waiting if one.at < late and not one.is_under_way)
 
 
@@ -154,7 +154,7 @@ def first_tasks(
 
 
 def _due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Yields the first due tasks with their keys, until in a batch no task owes and few run.
+    """Yields the first due tasks with their keys. It ends after a batch in which no task owes and few run.
 
     Mostly one batch is read.
     """
@@ -174,9 +174,9 @@ def _owes(key: QueueKey, task: Task) -> bool:
 
 
 class CountsByTime(NamedTuple):
-    """The numbers of all tasks in each bucket, of overdue ones, and of those that a pause has put back.
+    """Counts by bucket: of all tasks, of overdue tasks, and of tasks that a pause has put back.
 
-    exact  the number of buckets, the first ones, that are exact; for the others the first lane was counted
+    exact  this many of the first buckets are exact; the others are estimates from the first lane
     """
 
     counts: list[int]
@@ -188,9 +188,9 @@ class CountsByTime(NamedTuple):
 def count_by_time(
     store: Store, first: FirstTasks, borders: Sequence[datetime], late: datetime, parked: Collection[datetime]
 ) -> CountsByTime:
-    """Count tasks between these times. From the bucket on in which there are unknown ones, DynamoDB counts.
+    """Count tasks between these times. DynamoDB counts the buckets that end after `first.known_to`.
 
-    late    tasks that are due before are overdue, but for those under way
+    late    tasks that are due before this time are overdue, unless a run is at work on them
     parked  the times to which tasks of paused actions are put back
     """
     counts, overdue, paused = ([0] * (len(borders) - 1) for _ in range(3))
@@ -210,7 +210,8 @@ def count_by_time(
         counts[begin:end] = _shared_out(found, borders[begin : end + 1])
         overdue[begin:end] = [count if borders[begin] < late else 0 for count in counts[begin:end]]
         paused[begin:end] = [0] * (end - begin)
-    for at in [at for at in parked if borders[exact] <= at < borders[-1]][:_PARKED_TIMES]:
+    parked_later = [at for at in parked if borders[exact] <= at < borders[-1]]
+    for at in parked_later[:_PARKED_TIMES]:
         paused[place(at)] += first.lanes * store.count(0, after=at, before=at, most=_COUNTED_AT_ONCE)
     return CountsByTime(counts, overdue, paused, exact)
 

@@ -1,7 +1,7 @@
 """Counts of what is to run, by minute, hour or day, without reading the whole queue.
 
-The first keys of all lanes are read, and counted exactly. What is behind them is counted in the first lane
-and multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
+The first keys of all lanes are read, and counted exactly. Later keys are counted in the first lane, and
+multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
 timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Paused actions cost one
 read and up to 20 counts more.
 """

@@ -171,29 +171,31 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
         if not kind.looks:  # nothing is sent to an https URL to try it
             return None
         named = f"the delivery {quoted(action.name)} goes to {target.to}"
+        question = f"whether the target of the delivery {quoted(action.name)} exists, {target.to}"
         try:
             kind.look(connect(kind.client, target.region), target)
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "")
             if code not in _MISSING:
-                return _unseen(f"{named}; whether that is there", f"{kind.looks} is refused here ({code})")
+                return _unseen(question, f"{kind.looks} is refused here ({code})")
             return Problem(
                 kind=ProblemKind.DELIVERY,
                 what=f"{named}, and there is no such {kind}, or it may not be seen from here",
-                way_out="make the target, or deploy with another: `duebell deploy --deliver NAME=ARN`; then "
-                "`duebell retry` the tasks that failed",
+                way_out="make the target, or give another by `duebell deploy --deliver NAME=ARN`, together "
+                "with all other deliveries; then `duebell retry` the tasks that failed",
             )
         except BotoCoreError as error:
-            return _unseen(f"{named}; whether that is there", in_brief(error))
+            return _unseen(question, in_brief(error))
         return None
 
     return [one for one in backend.parallel.all(problem, [one for one in worker.actions if one.to]) if one]
 
 
-def _unseen(what: str, why: str) -> Problem:
+def _unseen(question: str, why: str) -> Problem:
+    """Advice: the question cannot be answered here, such as `whether a target exists`, and why."""
     return Problem(
         kind=ProblemKind.UNSEEN,
-        what=f"{what} is not known: {why}",
+        what=f"it is not known {question}: {why}",
         way_out="give this user or role the permission, or look where it is",
     )
 
@@ -204,7 +206,7 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
     if connect is None or not status.region:
         return
     if status.lost_rings is None or status.failed_runs is None:
-        yield _unseen("how many rings were lost, or runs failed,", "sqs:GetQueueAttributes is refused here")
+        yield _unseen("how many rings were lost and runs failed", "sqs:GetQueueAttributes is refused here")
     if not queue:
         return
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):

@@ -79,7 +79,7 @@ def _tried(
 def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
     """Delete the reserved tasks of these writes; return how many are deleted for certain.
 
-    One that cannot be deleted now, or that a relane has moved, ends by itself. After one is deleted, the
+    A task that cannot be deleted now, or that a relane has moved, ends by itself. After one is deleted, the
     transaction cannot be committed.
     """
     dropped = 0

@@ -91,12 +91,12 @@ def check_import(
         declared = [delivery_of({**given, "name": name}) for name, given in outcome.deliveries.items()]
         return Imported(deliveries=tuple(declared))
     if outcome.is_outside:
-        return Imported(f"not imported to the end here ({outcome.error}): it has no network and no AWS")
+        return Imported(f"not imported to the end here ({outcome.error}): it needs the network or AWS")
     if outcome.module and has_layers:
         return Imported(f"not imported to the end here ({outcome.error}): a layer may have it")
     raise BundleFailed(
-        f"the bundle cannot be imported: {outcome.error}{_way_out(outcome, path)}. --no-import leaves "
-        f"this out"
+        f"the bundle cannot be imported: {outcome.error}{_way_out(outcome, path)}. --no-import "
+        f"skips the import"
     )
 
 

@@ -74,8 +74,8 @@ def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
     """Bring the queue to what the worker declares.
 
     `say` is given a line for each task that was changed, and for each that could not be. The last line has
-    the minute that the rule rings in after the changes. If the worker has not started
-    yet, the only line says so. Raises AwsError and NotArmed.
+    the minute that the rule rings in after the changes. If the worker has not started yet, the only line says
+    so. Raises AwsError and NotArmed.
     """
     try:
         report = editor.sync()

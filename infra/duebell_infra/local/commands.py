@@ -1,9 +1,8 @@
 """`duebell local`: start the stack of this machine, wait for it, stop it."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,14 +17,6 @@ from duebell_shared.settings import Precision
 app = typer.Typer(rich_markup_mode=None)
 
 
-class LocalVerb(StrEnum):
-    """The verbs of the command."""
-
-    START = "start"
-    WAIT = "wait"
-    STOP = "stop"
-
-
 @app.command(
     epilog=examples(
         "local --actions shop.worker:worker", "local --detach", "local wait --timeout 120", "local stop"
@@ -34,9 +25,9 @@ class LocalVerb(StrEnum):
 def local(
     context: Context,
     verb: Annotated[
-        LocalVerb,
+        Literal["start", "wait", "stop"],
         typer.Argument(metavar="VERB", help="start; wait: until it is ready; stop: the queue is kept."),
-    ] = LocalVerb.START,
+    ] = "start",
     *,
     state: Annotated[
         Path, typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="The folder of the stack's state.")
@@ -71,11 +62,11 @@ def local(
     # Not at the top: it needs locks and signals that only Unix has, and the other commands run anywhere.
     from . import service  # noqa: PLC0415
 
-    if verb is LocalVerb.STOP:
+    if verb == "stop":
         is_stopped = service.stop(state)
         typer.echo(f"stopped; the queue is kept in {state}" if is_stopped else "none is running")
         return
-    if verb is LocalVerb.WAIT:
+    if verb == "wait":
         ready = service.wait(state, limit=timeout)
         typer.echo(f"duebell local is ready, its page at {ready.editor}")
         typer.echo("\n".join(service.ways_in(state, ready.environment)))

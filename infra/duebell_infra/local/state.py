@@ -56,7 +56,8 @@ class StateFolder:
             _make_private(self.path)
             self.lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             self._take_lock()
-            LocalStack.delete(self.path)  # that of a process that was killed, whose number another may have
+            # The note of a killed process is still there, and another process may have its number now.
+            LocalStack.delete(self.path)
             shutil.rmtree(self.temporary, ignore_errors=True)
             for folder in (self.services, self.objects, self.temporary):
                 folder.mkdir(exist_ok=True)

@@ -78,7 +78,7 @@ class Sqs:
 
 
 def put_back(client: Any, url: str, seconds: Mapping[str, int]) -> None:
-    """Have messages, by the receipts of their deliveries, come again in so many seconds.
+    """Have messages come again in so many seconds, given by the receipts of their deliveries.
 
     Refusals by SQS are logged: the message comes after the queue's visibility timeout.
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html

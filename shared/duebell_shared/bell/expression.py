@@ -9,9 +9,8 @@ One rule makes every expression. The fields are minute, hour, day, month and yea
 which now and the minute differ lists all values but those from now's up to the minute's. The fields above it
 are free. The fields below it begin with the minute's own value.
 
-In three cases a minute would have no near echo: if the rule is set early for the last day of a month or for
-a later year, or in January. Then it rings once without need, a day or a month before, and that run sets it
-anew.
+A rule set in January, or set early for the last day of a month or for a later year, would have no near
+echo. So it rings once without need, a day or a month before, and that run sets it anew.
 
 A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html

@@ -98,7 +98,7 @@ def _checked_host(url: str) -> str:
     """The host of a URL that can be delivered to. Raises InvalidSettings."""
     try:
         parts = urlsplit(url)
-        host = parts.hostname if parts.port != 0 else None
+        host = parts.hostname if parts.port != 0 else None  # a wrong port raises ValueError
     except ValueError:
         host = None
     is_plain = url.isascii() and url.isprintable() and " " not in url
@@ -231,7 +231,7 @@ def delivery_of(fields: Mapping[str, Any]) -> Delivery:
     """The delivery with these fields; times are seconds or ISO 8601, as PT30S. Raises InvalidSettings."""
     try:
         return msgspec.convert(fields, Delivery, strict=False)
-    except msgspec.ValidationError as error:  # what __post_init__ raises is in it only as a text
+    except msgspec.ValidationError as error:  # its cause is the error of a __post_init__
         why, _, place = str(error.__cause__ or error).partition(" - at `$.")
         raise InvalidSettings(place.rstrip("`") or "deliver", why) from None
 

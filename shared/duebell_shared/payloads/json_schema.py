@@ -95,7 +95,7 @@ class _Schema:
                 case "anyOf" | "oneOf":
                     fault = self._of_any(value, given)
                 case "allOf":
-                    fault = next((one for part in given if (one := self.fault(value, part))), None)
+                    fault = next(filter(None, (self.fault(value, part) for part in given)), None)
                 case "required":
                     fault = _missing(value, given, schema)
                 case _:

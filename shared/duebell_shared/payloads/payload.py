@@ -62,7 +62,7 @@ def _is_flat(payload: object) -> bool:
 def _check(value: object, path: tuple[object, ...] = (), *, has_types: bool = False) -> None:
     """Raise InvalidTask for the first value within this one that JSON does not have, with its place.
 
-    has_types  whether it may have values of other types, as keys too: those are converted later
+    has_types  whether it may have values and keys of other types, which are converted later
     """
     match value:
         case float() if not math.isfinite(value):
@@ -132,7 +132,7 @@ def _check_size(text: str) -> str:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself if an edit by hand has left one that `encode` does not make."""
+    """The value, to be shown; the text itself if an edit by hand has left one that `encode` never makes."""
     try:
         value = json.loads(text)
         if not _is_flat(value):

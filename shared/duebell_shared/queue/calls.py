@@ -45,8 +45,11 @@ _PASSING = {
     "TransactionInProgressException",
 }
 
-#: The errors of a write whose condition does not hold, and of one that would make a full lane larger.
-_REFUSED, _FULL = "ConditionalCheckFailedException", "ItemCollectionSizeLimitExceededException"
+#: The error of a write whose condition does not hold.
+_REFUSED = "ConditionalCheckFailedException"
+
+#: The error of a write that would make a full lane larger.
+_FULL = "ItemCollectionSizeLimitExceededException"
 
 #: Part of the message about an index that the table does not have. Only past-index may be missing.
 _NO_INDEX = "does not have the specified index"
@@ -63,7 +66,7 @@ _FAILED = (ClientError, BotoCoreError)
 
 
 class Outcome(NamedTuple):
-    """The outcome of a conditional write, or of a statement in a batch; of one that was not sent, all False.
+    """The outcome of a conditional write, or of a statement in a batch. `Outcome()` is that of one not sent.
 
     is_made     whether it was made
     is_refused  whether its condition did not hold
@@ -84,7 +87,7 @@ class Outcome(NamedTuple):
 
 
 def try_write(write: Callable[..., Any], **arguments: Any) -> Outcome:
-    """Make this conditional write of one item. Raises its errors, but for those that Outcome tells of."""
+    """Make this conditional write of one item. Raises all errors but a refusal, which the outcome tells."""
     try:
         answer = write(**arguments)
     except _FAILED as error:
@@ -171,11 +174,11 @@ _NOT_TAKEN = {
 #: https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_BatchStatementError.html
 _THROTTLED = {"ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"}
 
-#: The errors of a statement whose condition does not hold, and of one that would make a full lane larger.
-_REFUSED_IN_BATCH, _FULL_IN_BATCH = (
-    {"ConditionalCheckFailed", "DuplicateItem"},
-    "ItemCollectionSizeLimitExceeded",
-)
+#: The errors of a statement whose condition does not hold.
+_REFUSED_IN_BATCH = {"ConditionalCheckFailed", "DuplicateItem"}
+
+#: The error of a statement that would make a full lane larger.
+_FULL_IN_BATCH = "ItemCollectionSizeLimitExceeded"
 
 
 class BatchWrite:
@@ -222,7 +225,7 @@ class BatchWrite:
             self._sleep(pause)
             try:
                 response = self._send([statements[place] for place in places])
-            except _FAILED as error:  # what was made before is still made
+            except _FAILED as error:  # the statements that were made stay made
                 _LOG.info("table %r: throttled statements could not be tried again: %s", self._table, error)
                 break
         throttled = AwsUnavailable(f"DynamoDB, table {self._table!r}: throttled, and so were further tries")

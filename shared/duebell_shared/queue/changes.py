@@ -35,7 +35,7 @@ class ItemInsertion(NamedTuple):
         return {name: self.item[name] for name in ("lane", "id")}
 
     def statement(self, table: str) -> dict[str, Any]:
-        """It in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html"""
+        """The write in PartiQL. https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-reference.insert.html"""
         names = ",".join(f"'{name}':?" for name in self.item)
         return {
             "Statement": f'INSERT INTO "{table}" VALUE {{{names}}}',
@@ -136,7 +136,7 @@ def claim_of(key: QueueKey, *, run: str, now: datetime, status: Status) -> ItemC
 
 
 def change_of(old: Task, new: Task | None) -> ItemChange:
-    """The change that makes `new` of `old`, if that is still what is stored; None deletes it."""
+    """The change of `old`, if it is still stored so, into `new`; None deletes it."""
     sets, removes = changes(old, new) if new else (None, ())
     return ItemChange(key=_key_of(old), where=_as_it_was(old), sets=sets, removes=removes)
 
@@ -263,7 +263,7 @@ def relocate_item(client: "DynamoDBClient", table: str, item: Item, *, lane: int
     key = {name: item[name] for name in ("lane", "id")}
     # Each version of an item has another rev, and each new task of an id another time of creation.
     where = {name: item[name] for name in ("id", "rev", "created_at") if name in item}
-    delete = ItemChange(key, where, None).call()
+    delete = ItemChange(key, where, sets=None).call()
     writes = [{"Put": {"TableName": table, **put}}, {"Delete": {"TableName": table, **delete}}]
     refusals = transact(client, table, writes, uuid.uuid4().hex).refusals
     codes = {one.code for one in refusals}

@@ -150,16 +150,16 @@ _OF_TYPES: dict[Any, _Kind] = {
     Lateness: _text(lambda parts: ",".join(map(str, astuple(parts))), _lateness),
     tuple[str, ...]: _text(",".join, lambda text: tuple(text.split(","))),
     tuple[Occurrence, ...]: _packed(
-        lambda those: pack(bounded_occurrences(those)), lambda those: unpack(those, Occurrence)
+        lambda occurrences: pack(bounded_occurrences(occurrences)), lambda packed: unpack(packed, Occurrence)
     ),
-    tuple[Event, ...]: _packed(pack, lambda those: unpack(those, Event)),
+    tuple[Event, ...]: _packed(pack, lambda packed: unpack(packed, Event)),
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
 _OF_FIELDS: dict[str, _Kind] = {
     # A key of the table, and keys are text.
     "lane": _text(str, int),
-    # A claim is on condition of it: a time and a priority, or a time alone.
+    # A claim is conditional on it. It holds a time and a priority, or a time alone.
     "queued": _text(
         lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
         parse_queued,
@@ -168,7 +168,7 @@ _OF_FIELDS: dict[str, _Kind] = {
     "expires_at": _number(
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
-    # A retry stores it within `queued`, where another number could not be read.
+    # It is stored within `queued` too, which can hold no other numbers.
     "priority": _number(str, lambda number: msgspec.convert(number, Priority, strict=False)),
     "past": _text(lambda place: render_past(*place), parse_past),
     "traceparent": _text(str, fit_traceparent),
@@ -340,9 +340,9 @@ def size_of(item: Item) -> int:
 
 
 def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
-    """Shorter forms of the outcome `new` of the task `old`; none if it is none.
+    """Shorter forms of the outcome `new` of the task `old`; none if `new` is no outcome.
 
-    The first has of what only informs no more than the type of the failure, the second no follow-up either.
+    The first keeps nothing that only informs, except the type of the failure. The second has no follow-up.
     """
     is_outcome = old.status is Status.RUNNING is not new.status or new.status.is_finished
     if not is_outcome or (old.owes and new.owes):  # its outcome is stored already

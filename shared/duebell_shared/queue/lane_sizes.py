@@ -50,21 +50,24 @@ class LaneSizes:
             return self._clock() - self._nearly_full.get(lane, -_VALID) < _VALID
 
     def to_measure(self, lanes: Sequence[int], *, are_adds: bool = False) -> list[int]:
-        """The places of the writes to these lanes that go alone: the first to each lane not measured yet.
+        """The places of the writes to these lanes that go alone, in their order.
 
-        And one of so many adds to a lane, and each add to a lane that was nearly full.
+        The first write to each lane that is not measured yet goes alone. So do one of a thousand adds to a
+        lane, and each add to a lane that was nearly full.
         """
         alone = []
         with self._lock:
             for place, lane in enumerate(lanes):
-                self._unmeasured[lane] += are_adds
-                is_due = are_adds and (lane in self._nearly_full or self._unmeasured[lane] >= _SAMPLED)
-                is_new = self._measured is not None and lane not in self._measured
-                if is_due or is_new:
+                is_due = False
+                if are_adds:
+                    self._unmeasured[lane] += 1
+                    is_due = lane in self._nearly_full or self._unmeasured[lane] >= _SAMPLED
+                if self._measured is not None and lane not in self._measured:
+                    self._measured.add(lane)
+                    is_due = True
+                if is_due:
                     alone.append(place)
                     self._unmeasured[lane] = 0
-                if is_new and self._measured is not None:
-                    self._measured.add(lane)
         return alone
 
     def note(self, estimate: Mapping[str, Any] | None) -> None:

@@ -47,7 +47,7 @@ _PLACES = {
 }
 
 
-#: Bytes before they are compressed, at most: no item takes all of a process's memory.
+#: Bytes of a record that is not compressed, at most: no item takes all of a process's memory.
 _MOST_UNPACKED = 4 * 1024 * 1024
 
 
@@ -58,7 +58,7 @@ def pack(record: Record) -> bytes:
 
 @lru_cache(maxsize=4)  # each add reads the arming record, and most often it is the same
 def unpack(kind: type[Record], packed: bytes) -> Record:
-    """The record. Raises ValueError if it is none of this kind."""
+    """The record. Raises ValueError if it is not of this kind."""
     try:
         text = zlib.decompressobj().decompress(packed, _MOST_UNPACKED)
         return msgspec.json.decode(text, type=kind)

@@ -148,9 +148,9 @@ class Store(Protocol):
     ) -> Iterator[PastKey]:
         """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
 
-        With `last`, those of all kinds up to that one, which sort by name. Paused tasks come in order of
+        `last` adds the kinds up to that one, in the order of their names. Paused tasks come in order of
         `due`, and recurring ones in an order of the lane's own. Read *eventually* consistently: a task that
-        ended within the last second may be missing, and one that is no longer of this kind may be there.
+        ended within the last second may be missing, and a task that has left this kind may be there.
         Raises NotDeployed where the table has no `past-index`.
         """
 

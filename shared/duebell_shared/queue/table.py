@@ -64,7 +64,7 @@ _GROWN_PAGE = 800
 #: The index that has this sort key.
 _INDEXES = {"queued": "due-index", "past": "past-index"}
 
-#: Before and after each text of a sort key; after the times there is what is none, which is logged.
+#: Texts before and after each `queued`. A text that is no time sorts after the times; it is read, and logged.
 _BEGIN, _END = " ", "\U0010ffff"
 
 #: The ids of changes that are kept: nanoseconds before this, in twenty digits, so that the latest is first.
@@ -114,6 +114,13 @@ class DynamoTable:
             return False
 
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
+        alone = self._sizes.to_measure([task.lane for task in tasks], are_adds=True)
+        outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
+        refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
+        # A refused task may have the id of history that has expired: one call reads all of them.
+        found = result_or_error(self.get_many, list(map(queue_key, refused))) if refused else {}
+        taken = {} if isinstance(found, DuebellError) else found
+
         def finish(task: Task, outcome: Outcome) -> bool:
             if outcome.is_full and outcome.is_sure:
                 raise QueueFull(task.id, task.lane)
@@ -123,12 +130,6 @@ class DynamoTable:
                 return False
             return outcome.is_made or self.insert(task, may_be_made=not outcome.is_sure)
 
-        alone = self._sizes.to_measure([task.lane for task in tasks], are_adds=True)
-        outcomes = self._send(self._insert_batch, [ItemInsertion(item_of(task)) for task in tasks], alone)
-        refused = [task for task, outcome in zip(tasks, outcomes, strict=True) if outcome.is_refused]
-        # One call tells of all whether they are history that has expired.
-        found = result_or_error(self.get_many, list(map(queue_key, refused))) if refused else {}
-        taken = {} if isinstance(found, DuebellError) else found
         return _finished(finish, tasks, outcomes)
 
     def save(self, old: Task, new: Task | None) -> bool:
@@ -230,15 +231,9 @@ class DynamoTable:
         latest_first: bool = False,
         page_size: int = _PAGE,
     ) -> Iterator[QueueKey]:
-        place, behind = before if latest_first else after, None
-        if isinstance(place, QueueKey):
-            behind = stored(lane=place.lane, id=place.id, queued=(place.queued, place.priority))
-        asked = self._queued_within(
-            lane,
-            after.queued if isinstance(after, QueueKey) else after,
-            before.queued if isinstance(before, QueueKey) else before,
-        )
+        asked = self._queued_within(lane, _time_of(after), _time_of(before))
         asked["ScanIndexForward"] = not latest_first
+        behind = _item_of(before if latest_first else after)
         for id, (queued, priority) in self._keys("queued", parse_queued, asked, behind, page_size):
             yield QueueKey(queued=queued, id=id, lane=lane, priority=priority)
 
@@ -253,17 +248,9 @@ class DynamoTable:
         latest_first: bool = False,
         page_size: int = _PAGE,
     ) -> Iterator[PastKey]:
-        place, behind = before if latest_first else after, None
-        if isinstance(place, PastKey):
-            behind = stored(lane=place.lane, id=place.id, past=(place.kind, place.at))
-        asked = self._past_within(
-            lane,
-            kind,
-            last,
-            after.at if isinstance(after, PastKey) else after,
-            before.at if isinstance(before, PastKey) else before,
-        )
+        asked = self._past_within(lane, kind, last, _time_of(after), _time_of(before))
         asked["ScanIndexForward"] = not latest_first
+        behind = _item_of(before if latest_first else after)
         for id, (found, at) in self._keys("past", parse_past, asked, behind, page_size):
             yield PastKey(at=at, id=id, lane=lane, kind=found)
 
@@ -351,10 +338,11 @@ class DynamoTable:
         with self._aws():
             return self._client.query(**asked, **start, Limit=most)
 
-    def _queued_within(self, lane: int, after: datetime | None, before: datetime) -> dict[str, Any]:
+    def _queued_within(self, lane: int, after: datetime | None, before: datetime | None) -> dict[str, Any]:
         """The arguments of Query for the tasks of a lane that are queued within these bounds."""
         low = render_queued(after, MAX_PRIORITY) if after else _BEGIN  # the first of its millisecond
-        return self._within(lane, "queued", low, _END if before == NEVER else render_queued(floor(before)))
+        high = render_queued(floor(before)) if before and before != NEVER else _END
+        return self._within(lane, "queued", low, high)
 
     def _past_within(
         self, lane: int, kind: Past, last: Past | None, after: datetime | None, before: datetime | None
@@ -409,15 +397,16 @@ class DynamoTable:
         writes: Sequence[ItemInsertion | ItemChange],
         alone: Collection[int],
     ) -> list[Outcome]:
-        """Make these writes in one call, but for those at the places that are to go `alone`.
+        """Make these writes in one call, except the ones at the places `alone`.
 
-        Each that is then neither made nor failed is to be made alone.
+        The caller makes each write alone that was neither made nor has an error.
         """
         outcomes = [Outcome()] * len(writes)
         places = [place for place in range(len(writes)) if place not in alone]
         sent = [writes[place] for place in places]
         items = {(write.key["lane"]["S"], write.key["id"]["S"]) for write in sent}
         is_for_one = any(isinstance(write, ItemChange) and write.unless for write in sent)
+        # A batch takes one write of each item, and none with `unless`.
         if len(sent) <= 1 or len(items) < len(sent) or is_for_one:
             return outcomes
         try:
@@ -450,7 +439,7 @@ class DynamoTable:
         """Tell whether this task is stored, even if a run has changed it since."""
         try:
             there = self.get(task.lane, task.id)
-        except UnreadableTask:  # whatever it is, it is not this one
+        except UnreadableTask:  # no add of this version wrote it, so it is another task
             return False
         if there is None or as_added(there) != as_added(task):
             return False
@@ -460,7 +449,7 @@ class DynamoTable:
 def _finished(
     finish: Callable[[_W, Outcome], _T], writes: Sequence[_W], outcomes: Sequence[Outcome]
 ) -> list[_T | DuebellError]:
-    """The results of these writes, or their errors: `finish` makes those alone that still are to be made."""
+    """The results of these writes, or their errors: `finish` makes a write alone if it is not made yet."""
 
     def result(place: int) -> _T | DuebellError:
         if error := outcomes[place].error:
@@ -468,6 +457,22 @@ def _finished(
         return result_or_error(lambda write: finish(write, outcomes[place]), writes[place])
 
     return [result(place) for place in range(len(writes))]
+
+
+def _time_of(bound: datetime | QueueKey | PastKey | None) -> datetime | None:
+    """The time of a bound, which may be a key."""
+    if isinstance(bound, QueueKey):
+        return bound.queued
+    return bound.at if isinstance(bound, PastKey) else bound
+
+
+def _item_of(bound: datetime | QueueKey | PastKey | None) -> Item | None:
+    """The attributes of the item behind which a query starts; None if the bound is no key."""
+    if isinstance(bound, QueueKey):
+        return stored(lane=bound.lane, id=bound.id, queued=(bound.queued, bound.priority))
+    if isinstance(bound, PastKey):
+        return stored(lane=bound.lane, id=bound.id, past=(bound.kind, bound.at))
+    return None
 
 
 def _readable(item: Item) -> Task | None:

@@ -386,7 +386,14 @@ class RuleSetter:
             else:
                 added = self._settle(new, policy)
             if added.task is not new:
-                self.arm([added.task])
+                # A late write of an earlier call may have put a stray copy into an earlier lane. No run
+                # deletes one that is blocked or reserved, so the number of lanes is checked.
+                is_checked = added.task.status in {Status.BLOCKED, Status.RESERVED}
+                try:
+                    self.arm([added.task], lanes=lanes if is_checked else None)
+                except LanesChanged:
+                    queue.forget_counts()
+                    continue
                 return added
             if not self.arm_added([new], lanes):
                 is_same = queue.lanes == lanes

@@ -123,7 +123,7 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KnownCalendars:
-    """The calendars of a queue, read when a schedule has one. Its verbs raise what `read` raises."""
+    """The calendars of a queue, read when a schedule has one. Its methods raise the errors of `read`."""
 
     def __init__(self, read: Callable[[], Calendars | None], clock: Callable[[], datetime]) -> None:
         self._read, self._clock = read, clock

@@ -246,9 +246,10 @@ def make_schedule(
         first = msgspec.structs.replace(schedule, end=None).next_after(now)
         if schedule.end and first and first > schedule.end:
             raise InvalidSchedule("end", f"{end} is before the first time, {first}")
-        until, since = schedule.end or f"the year {LATEST.year + 1}", max(now, schedule.start or now)
-        where = f"{shortened(expression)} in {schedule.timezone}"
-        raise _invalid(f"{where} never comes before {until}, counted from {since}")
+        until = schedule.end or f"the year {LATEST.year + 1}"
+        since = max(now, schedule.start or now)
+        what = f"{shortened(expression)} in {schedule.timezone}"
+        raise _invalid(f"{what} never comes before {until}, counted from {since}")
     return schedule
 
 

@@ -34,7 +34,8 @@ def next_match(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None
 def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime) -> int:
     """Count the instants that `next_match` finds after the one and up to the other.
 
-    Where clocks are not changed, each time of day that matches is one instant: those are computed.
+    In three days without a change of clocks, each time of day that matches is one instant, so they are
+    computed. An hour near a change is counted one by one.
     """
     count = 0
     while after < until:

@@ -496,6 +496,6 @@ def fields_of_json(kind: type[_F], given: object) -> _F:
     values: Any = fields_of(kind, given)
     for name, value in values.items():
         read = FIELDS[name].kind.read
-        if read and value is not None and not (name == "due" and isinstance(value, timedelta)):
+        if read and value is not None and not isinstance(value, timedelta):  # `in` is read already
             values[name] = read(name, value)
     return kind(**values)

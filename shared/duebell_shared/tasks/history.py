@@ -1,9 +1,9 @@
 """The past of a task in few bytes: failed attempts, occurrences of one that recurs, and events. Pure.
 
-The last failure is kept in full, and those before it in a line. All of them are packed as MessagePack, each
-time as its difference from the time before it, and compressed. Twenty occurrences take some 250 bytes when
-all is well, and 600 at most. An event, a change by an editor or an earlier attempt, is kept only if it costs
-no write unit: see `with_fitting_events` in items.py.
+The last failure is kept in full, and each failed attempt as an event with its error in a line. Occurrences
+and events are packed as MessagePack, each time as its difference from the time before it, and compressed.
+Twenty occurrences take some 250 bytes when all is well, and 600 at most. A change by an editor, or an
+earlier attempt, is kept only if it costs no write unit: see `with_fitting_events` in items.py.
 """
 
 import math
@@ -19,8 +19,8 @@ from msgspec.structs import asdict, astuple, replace
 from duebell_shared.instants import EPOCH, MILLISECOND, Instant, to_utc
 from duebell_shared.tasks.checks import Count, Milliseconds
 
-#: The failed attempts that a task remembers, and the bytes that they take at most.
-MAX_FAILURES, MAX_PACKED_FAILURES = 10, 8_000
+#: The failed attempts that a task remembers.
+MAX_FAILURES = 10
 
 #: Characters of an error in a line, and its bytes within JSON, where a character takes up to six.
 _MOST_WORDS, _WORDS_BYTES = 300, 600
@@ -49,7 +49,7 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_a_line(words: str) -> str:
-    """The beginning of these words, as an attempt that failed is remembered with."""
+    """The beginning of these words: as much as a task keeps of the error of an attempt."""
     return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
 
 
@@ -162,9 +162,9 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
                  space
     by           the author of the change; None if unknown, and for an attempt
     attempt      its number, the first being 1; 0 if it is no attempt
-    result       the result of the attempt: done, failed, expired, retried, snoozed or running; empty if it is
-                 none
-    due          when its occurrence was due; None unless the task recurs
+    result       the result of the attempt: done, failed, expired, retried, snoozed or running; empty for a
+                 change
+    due          when the attempt's occurrence was due; None for a change
     ended_at     when the attempt ended; None if unknown
     run          id of the run that started it; None if unknown
     lateness_ms  the lateness of its start, in milliseconds; None if unknown
@@ -215,13 +215,15 @@ def _with_words(entries: Sequence[_Entry], field: str, most: int) -> tuple[_Entr
     """The entries, with as much of the words in this field as fits into so many bytes."""
     kept = tuple(entries)
     for characters in _WORDS:
-        kept = tuple(
-            replace(one, **{field: in_a_line(words)[:characters]}) if (words := getattr(one, field)) else one
-            for one in kept
-        )
+        kept = tuple(_shortened(one, field, characters) for one in kept)
         if len(pack(kept)) <= most:
             break
     return kept
+
+
+def _shortened(entry: _Entry, field: str, characters: int) -> _Entry:
+    words = getattr(entry, field)
+    return replace(entry, **{field: in_a_line(words)[:characters]}) if words else entry
 
 
 #: The first byte: the form of the others.
@@ -237,12 +239,12 @@ _TIMES = {"at", "due", "started_at", "finished_at", "ended_at"}
 def pack(entries: Iterable[Occurrence | Event]) -> bytes:
     """These occurrences or events in bytes. Times are kept to the millisecond.
 
-    An entry's first time is packed as its difference from the first one before, the others from the time
-    before them. A lateness is packed as its difference from that of the second time, which it is most often.
+    Each time of an entry is packed as its difference from the one before it; the first, from the first of the
+    entry before. A lateness is packed as its difference from the delay of the start: most often, that is 0.
     """
-    rows, first = [], 0
+    rows, before = [], 0
     for one in entries:
-        row, times = list[Any](), [first]
+        row, times = list[Any](), [before]
         for name, value in asdict(one).items():
             if name in _TIMES and value is not None:
                 times.append((to_utc(value) - EPOCH) // MILLISECOND)
@@ -252,7 +254,7 @@ def pack(entries: Iterable[Occurrence | Event]) -> bytes:
             else:
                 row.append(astuple(value) if isinstance(value, Lateness) else value)
         rows.append(row)
-        first = times[1] if times[1:] else first
+        before = times[1]
     return _VERSION + zlib.compress(msgspec.msgpack.encode(rows), 9, wbits=-15)
 
 
@@ -264,9 +266,9 @@ def unpack(packed: bytes, type: type[_Entry]) -> tuple[_Entry, ...]:
         text = zlib.decompressobj(wbits=-15).decompress(packed[len(_VERSION) :], _MOST_UNPACKED)
     except zlib.error as error:
         raise ValueError("it is not compressed as duebell does it") from error
-    entries, first = [], 0
+    entries, before = [], 0
     for row in msgspec.msgpack.decode(text, type=list[list[Any]])[:MAX_OCCURRENCES]:
-        fields, times = dict(zip(type.__struct_fields__, row, strict=True)), [first]
+        fields, times = dict(zip(type.__struct_fields__, row, strict=True)), [before]
         for name, value in fields.items():
             if name in _TIMES and value is not None:
                 times.append(times[-1] + msgspec.convert(value, int))
@@ -277,10 +279,10 @@ def unpack(packed: bytes, type: type[_Entry]) -> tuple[_Entry, ...]:
                 parts = msgspec.convert(value, list)
                 fields[name] = dict(zip(Lateness.__struct_fields__, parts, strict=True))
         entries.append(fields)
-        first = times[1] if times[1:] else first
+        before = times[1] if times[1:] else before
     return msgspec.convert(entries, tuple[type, ...])  # type: ignore[valid-type]
 
 
 def _delay(times: Sequence[int]) -> int:
-    """The time from the first time of an entry to its second, in milliseconds; `times` begin before these."""
+    """Milliseconds between the first two times of an entry; `times` begins with one of the entry before."""
     return abs(times[2] - times[1]) if times[2:] else 0

@@ -66,9 +66,9 @@ _RESULTS = {
 #: full.
 MAX_RESULT = 4 * 1024
 
-#: A task that starts later than this after its time is late. When all is well, it waits up to a minute for
-#: each of three things: the setting of the rule, the next whole minute, and the ring in it. The Lambda takes
-#: half a minute more.
+#: A task that starts later than this after its time is late. Usually the rule is set within a minute,
+#: the next whole minute comes within another, and the ring within a third. The Lambda takes half a minute
+#: more.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
 #: A time to live is in whole seconds: rounded up by this, it is none too early.
@@ -123,8 +123,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms  the time from `queued` to the start of the last attempt, in milliseconds
     lateness     the parts of that, once the attempt has ended; None for less than a second
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
-    failures     the failed attempts of the occurrence that was tried last, and of pending ones to be
-                 retried; the last ten, the latest at the end. None of those before a move or a retry
+    failures     the last ten failed attempts of the occurrence that was tried last, and of pending ones to
+                 be retried; the latest at the end. A move or a retry drops those of its occurrence
     result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
                  results and it is done. A recurring task has that of its last occurrence, until an attempt of
                  the next one fails
@@ -316,7 +316,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it has finished. A recurring task that owes a follow-up goes on, and has not."""
+        """True if it has finished. A recurring task that owes a follow-up goes on, so it has not finished."""
         return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property
@@ -390,18 +390,18 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence) -> Self:
         """With another schedule, or other rules for it, from now on: see `Recurrence.instead_of`.
 
-        An occurrence of the old schedule that was not tried yet gives way to the first of the new one, unless
-        the new one has it too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
+        The first occurrence of the new schedule takes the place of one that was not tried yet, unless the new
+        schedule has that too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         if self.recurrence and self.recurrence.origin is not Origin.SCHEDULE:
             recurrence = recurrence.with_pending(
                 self._as_pending(self.limited_since or self.queued or self._delayed(self.due))
             )
-        seated = self._changed(recurrence=recurrence)._at_next()
-        if seated is None:
+        at_first = self._changed(recurrence=recurrence)._at_next()
+        if at_first is None:
             raise InvalidTask("schedule", "leaves nothing to run: it is over, or has run as often as it may")
-        return replace(seated, status=Status.PAUSED, queued=None) if self.queued is None else seated
+        return replace(at_first, status=Status.PAUSED, queued=None) if self.queued is None else at_first
 
     def run_now(self, *, now: datetime) -> Self:
         """A recurring task once more, now, beside its schedule; one that runs once, now, not when due.

@@ -71,7 +71,7 @@ def _pydantic_decoder(payload_type: Any) -> Decode:
 
 
 def _told(fault: Mapping[str, Any]) -> str:
-    """What pydantic found, after its place in the payload, as in `items[2].price: must be even`."""
+    """The fault that pydantic found, after its place in the payload, as in `items[2].price: must be even`."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault["loc"])
     return f"{''.join(steps).removeprefix('.')}: {fault['msg']}".removeprefix(": ")
 
@@ -211,8 +211,8 @@ def _can_be_called(
         return not positional[1:] and not any(types.get(one.name) is Task for one in keyword_only)
     is_method = positional[0].name in {"self", "cls"}
     is_filled = all(one.default is not one.empty for one in keyword_only)
-    takes_task = [_is_for_task(one, types) for one in positional[1:]]
-    return is_filled and not is_method and takes_task in ([], [True])
+    takes_task_second = not positional[2:] and all(_is_for_task(one, types) for one in positional[1:])
+    return is_filled and not is_method and takes_task_second
 
 
 def _is_for_task(parameter: inspect.Parameter, types: Mapping[str, Any]) -> bool:

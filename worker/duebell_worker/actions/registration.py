@@ -42,12 +42,12 @@ class _Bundle(NamedTuple):
     duebell: str
 
 
-#: Stands for the code of a process that runs no bundle: each is taken for a version of its own.
+#: The version of the code in a process that runs no bundle: each process has a version of its own.
 _PROCESS = uuid.uuid4().hex
 
 
 def version() -> str:
-    """A digest of the bundle, and of what is set up."""
+    """A digest of the bundle, or else of the process, and of the set-up."""
     bundle = _bundle()
     told = [platform.python_version(), bundle.version if bundle else _PROCESS]
     told += [os.environ.get(name, "") for name in _SETUP]

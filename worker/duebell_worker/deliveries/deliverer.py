@@ -32,13 +32,14 @@ _ABSENT = "there is no {what} {shown}: create it, or deploy the delivery with an
 _LARGE = "too large for {shown}: keep the data elsewhere, in S3, and put its key into the payload"
 _INVALID = "{shown} refused the message"
 
-#: Codes of what mends: throttling, limits of what goes on at a time, failures of AWS, credentials that are
-#: about to be renewed. Compared without dots, and without regard to case.
+#: Codes of faults that pass: throttling, limits of concurrency, failures of AWS, credentials that are about
+#: to be renewed. Compared without dots, and without regard to case.
 _MENDS = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
-#: The refusals that last: their words, the codes that say them, and the status.
+
+#: The refusals that last: the words of the error, the codes of AWS that mean it, and the HTTP status.
 _LASTS = (
     (_KEY, "^kms", None),
     (_DENIED, "accessdenied|authorizationerror|notauthorized|unauthorized|forbidden", HTTPStatus.FORBIDDEN),
@@ -84,10 +85,10 @@ def _why(answer: Answer) -> str | None:
         or _MENDS.search(code)
     ):
         return None
-    of_sender = _INVALID if answer.is_senders else None
-    return next(
-        (why for why, codes, status in _LASTS if re.search(codes, code) or answer.status == status), of_sender
-    )
+    for why, codes, status in _LASTS:
+        if re.search(codes, code) or answer.status == status:
+            return why
+    return _INVALID if answer.is_senders else None
 
 
 #: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds

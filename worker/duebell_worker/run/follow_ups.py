@@ -53,8 +53,8 @@ class FollowUps:
     def add(self, owing: Sequence[Task]) -> list[Task]:
         """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
 
-        A task whose follow-up can never be added goes on without, and says why. One that still owes it, as a
-        call failed, is tried again in a minute.
+        A task whose follow-up can never be added goes on without it, and keeps the error. A task that still
+        owes it after a failed call is tried again in a minute.
         """
         try:
             return self._add(owing)

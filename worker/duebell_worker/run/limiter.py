@@ -2,9 +2,9 @@
 
 Each limited action has one item in the table, its semaphore. It has the time of the next start by the rate,
 and the permits of each run. A run changes it by compare-and-swap: once for all tasks of the action that it
-has claimed, one change at a time. A task gets a permit and is started, or it gets a place in the line: the
-time to which it is put back in the queue. A place promises nothing, so a run that dies loses none. A task
-that misses its place gets another in a second, short line.
+has claimed, one change at a time. A task gets a permit and is started, or it gets a place in the line. The
+place is the time to which the task is put back in the queue. It promises nothing, so a run that dies loses
+no place. A task that misses its place gets another in a second, short line.
 
 If no rate limits the action, as many tasks as this run has under way wait in the run, and follow at once.
 They take no place of the pool.

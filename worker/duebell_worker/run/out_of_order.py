@@ -23,8 +23,8 @@ from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
-#: The keys that are read of each lane at a time, to find tasks that other runs have put back; and the tasks
-#: that are read of all lanes then, with one call of BatchGetItem.
+#: To find tasks that other runs have put back, a run reads so many keys of each lane at a time. Then it reads
+#: so many tasks of all lanes with one call of BatchGetItem.
 _READ, _AT_ONCE = 25, 100
 
 

@@ -96,7 +96,7 @@ async def stream_changes(
 
 
 class _Look(NamedTuple):
-    """What a stream has seen: the queue, and the revs of its tasks, None for one that does not exist."""
+    """The queue as a stream saw it, and the revs of its tasks; None for a task that does not exist."""
 
     queue: Snapshot
     revs: tuple[int | None, ...]

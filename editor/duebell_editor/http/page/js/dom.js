@@ -21,8 +21,8 @@ export function h(tag, properties = {}, ...children) {
   return made;
 }
 
-// New children, with the focus kept on what has the same data-key, or near it: it is never lost. A child that was
-// there before is left in its place, as taking it out would close the menu that is open in it.
+// New children. The focus is never lost: it moves to the child with the same data-key, or to the first with one. A
+// child that was there before is left in its place, as taking it out would close the menu that is open in it.
 export function refill(parent, ...children) {
   const focused = document.activeElement;
   const key = parent.contains(focused) ? focused.dataset.key : undefined;

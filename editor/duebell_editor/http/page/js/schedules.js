@@ -142,7 +142,7 @@ function openBackfill({ id }) {
 
 // The actions of a row, in a menu that the browser closes.
 function buttons(task) {
-  const key = `menu ${task.id}`; // on all of them: the focus is on the opener when a new row takes the place of this one
+  const key = `menu ${task.id}`; // of all buttons: in a new row for this task, the opener gets the focus
   const menu = onlySingleClicks(h("div.menu", { popover: "auto", id: `menu-${task.id}` }));
   const opener = h(
     "button.small",

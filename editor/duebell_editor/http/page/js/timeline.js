@@ -28,7 +28,7 @@ const wordsOf = (zoom) => ZOOMS[zoom].words;
 
 const startOfDay = (date, days = 0) => new Date(date.getFullYear(), date.getMonth(), date.getDate() + days);
 
-// The number of steps: where one day or hour was zoomed into, as many as that one has.
+// The number of steps. A day that was zoomed into has 23 to 25 hours, an hour 60 minutes.
 function countOf({ zoom, start, isWhole }) {
   if (isWhole && zoom === "day") return Math.round((startOfDay(start, 1) - startOfDay(start)) / HOUR);
   if (isWhole && zoom === "hour") return 60;

@@ -41,8 +41,8 @@ export function placeToasts() {
   else place.append(byId("toasts"));
 }
 
-// One `about` the same as another takes its place: what that told is no longer so. One to act on stays until it
-// is closed, or others come.
+// A message takes the place of an earlier one with the same `about`, which is out of date. An error, or a message
+// with Undo, stays until it is closed or newer messages need its place.
 export function toast(text, { undo, about, bad = false } = {}) {
   let before = null; // where the focus was before it came here
   let timer;

@@ -1,4 +1,4 @@
-"""What moto lacks: batches of INSERT, UPDATE and DELETE statements, each under its own conditions."""
+"""A part that moto lacks: batches of INSERT, UPDATE and DELETE statements, each under its own conditions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What looking costs in AWS calls: as much for a long queue and a long history as for short ones."""
+"""The AWS calls of looking: as many for a long queue and a long history as for short ones."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -25,7 +25,7 @@ _LINE = re.compile(r"^(?:\$ |.*&& |.*- run: )?(?:[A-Z_]+=\S+ )*duebell (.*)$", r
 
 
 def command_lines(text: str) -> list[str]:
-    """What follows `duebell` in the code of a page, a line each."""
+    """The words after `duebell` in the code of a page, a line each."""
     code = [(block or inline).replace("\\\n", " ") for block, inline in _CODE.findall(text)]
     return [line.partition(" #")[0] for each in code for line in _LINE.findall(each)]
 

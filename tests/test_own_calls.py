@@ -1,4 +1,4 @@
-"""How many of our own functions a call goes through, and in how many modules."""
+"""The number of our own functions that a call goes through, and of their modules."""
 
 import sys
 from collections import Counter
@@ -54,7 +54,7 @@ def test_an_add_goes_through_few_functions_and_modules() -> None:
 
 
 class Context:
-    """What Lambda gives an invocation."""
+    """The context that Lambda gives an invocation."""
 
     def get_remaining_time_in_millis(self) -> int:
         return 300_000

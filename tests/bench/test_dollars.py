@@ -18,7 +18,7 @@ from duebell_editor.simulation.cost import PRICES, Units, measured
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-#: What no program of ours computes with: by AWS's list, as copies of it have it.
+#: Prices from copies of AWS's list that no program of ours computes with.
 LISTED = {
     0.25: "a GB of a table for a month, beyond 25 GB: https://aws.amazon.com/dynamodb/pricing/",
     0.001: "an evaluation of a rule of AWS Config: https://aws.amazon.com/config/pricing/",
@@ -58,7 +58,7 @@ def computed() -> Iterator[float]:
 
 
 def of_scale() -> Iterator[float]:
-    """What docs/scale.md computes."""
+    """The figures of docs/scale.md."""
     write, hour = PRICES["write"].dollars / 1e6, PRICES["write_hour"].dollars / 3600
     yield from (6e6 * write, 6e6 * hour / 0.7)
     for read_units in (64, 2_500):

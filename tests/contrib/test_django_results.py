@@ -1,4 +1,4 @@
-"""What Django tells of a task that duebell keeps: attempts, errors, what is kept of it and what not."""
+"""Django's results of tasks that duebell keeps: attempts, errors, and the parts that are kept."""
 
 # First: it skips these tests where Django is not installed, and configures it before its tasks are imported.
 from tests.contrib.project import EDITOR, HOUR, SHOP, signals

@@ -253,7 +253,7 @@ def test_a_run_that_dies_while_an_attempt_times_out(each_call: Worlds) -> None:
         now.ends_well("one", "two")
         one = now.editor.get("one")
         assert one.attempt - 1 <= now.starts("one") <= one.attempt <= 3
-        # What hung returns in the end, and changes nothing
+        # The action that hung returns in the end, and changes nothing
         with suppress(Death):
             now.stage.wake_all()
         assert now.editor.get("one") == one
@@ -264,7 +264,7 @@ def test_a_run_that_dies_while_an_attempt_is_told_to_stop(each_call: Worlds) -> 
     for now in each_call(Cancelling):
         now.add()
         now.runs(10 * MINUTE)
-        # What was cancelled stays so, and the other task is done
+        # The cancelled task stays cancelled, and the other task is done
         now.ends_well("two")
         assert now.statuses("one") == {Status.CANCELLED}
         assert not now.lived or now.was_told

@@ -1,4 +1,4 @@
-"""How deliveries are declared: in code, by the environment, and what is known of them then."""
+"""Deliveries are declared in code or by the environment, and the worker record tells of them."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What AWS does not accept: what is tried again, and what fails at once, with the way out."""
+"""Messages that AWS refuses: some are tried again, others fail at once with the way out."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

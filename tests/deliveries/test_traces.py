@@ -79,7 +79,7 @@ def test_an_attempt_is_a_span_linked_to_that_of_the_add(
     assert first.status.status_code is trace.StatusCode.ERROR
     assert [event.attributes["exception.message"] for event in first.events] == ["no such user"]
     assert second.status.is_unset
-    # What it adds belongs to the attempt's trace, and its follow-up to that of the add
+    # A task that it adds belongs to the attempt's trace, and its follow-up to that of the add
     assert editor.get("from the action").traceparent == inside[1]
     assert editor.get("one/then").traceparent == added
     assert bill.links[0].context.span_id == int(added.split("-")[2], 16)

@@ -100,7 +100,7 @@ class Deployer:
         return self._stack["StackStatus"]
 
     def parameter(self, name: str) -> str:
-        """What the stack was deployed with."""
+        """The parameters that the stack was deployed with."""
         given = {one["ParameterKey"]: one["ParameterValue"] for one in self._stack["Parameters"]}
         return given[name]
 

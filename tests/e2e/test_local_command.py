@@ -171,7 +171,7 @@ def test_the_log_comes_at_once_and_a_change_is_loaded(
             editor.add("speak", due=NOW, id=id, payload={"gate": str(gate)})
             return gate
 
-        # What an action writes is shown while it runs
+        # The output of an action is shown while it runs
         gate = speak("one")
         wait_for(lambda: "logged first" in command.printed, patience=60)
         assert "printed first" in command.printed

@@ -49,7 +49,7 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
     assert not calls
 
 
-# What cannot be right.
+# Tasks that cannot be right.
 
 
 @pytest.mark.moto
@@ -84,7 +84,7 @@ def test_the_first_of_several_bad_ones_is_named_and_the_others_are_counted(edito
         editor.add_many([GOOD, GOOD | {"due": 1}, GOOD | {"due": 2}, GOOD, GOOD | {"action": ""}])
 
 
-# What fails while writing.
+# Failures of writes.
 
 
 @pytest.mark.parametrize(("if_exists", "action"), [("keep", "old"), ("replace", "act")])

@@ -1,4 +1,4 @@
-"""What can be wrong with the arming and the rule, beside what tests/cli/test_runbook.py plays."""
+"""Problems of the arming and the rule that tests/cli/test_runbook.py does not play."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING

@@ -18,7 +18,7 @@ from tests.editor.memory import Scheduler
 
 HOUR = timedelta(hours=1)
 
-#: What makes no call to AWS, or gives one item after the other.
+#: Methods that make no call to AWS, or return one item after the other.
 BY_HAND = {"export_tasks", "from_env"}
 
 #: The block of a transaction makes calls, as many as its user wants; `acting_as` makes none.

@@ -1,4 +1,4 @@
-"""What AWS refuses, or has not got, as duebell's own errors: each says what is wrong and what to do."""
+"""Refusals of AWS as duebell's own errors: each says what is wrong and what to do."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -34,7 +34,7 @@ def aws(backend: Backend) -> Hooks:
     return Hooks(backend)
 
 
-# What is not there.
+# Nobody who answers, or no stack.
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -91,7 +91,7 @@ def test_a_rule_that_is_not_there_is_said_when_the_task_is_stored(session: boto3
     assert editor.get("one").queued
 
 
-# What AWS refuses.
+# Calls that AWS refuses.
 
 
 REFUSALS = {

@@ -1,4 +1,4 @@
-"""Who changed a task last: kept on the task, and told in one log line for each change."""
+"""The author of a change is kept on the task, and told in one log line for each change."""
 
 import logging
 import platform
@@ -29,7 +29,7 @@ def here() -> Iterator[None]:
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
-    """What was logged of changes since it was asked for last."""
+    """The log lines of changes since the last call."""
     caplog.set_level(logging.INFO, "duebell.audit")
 
     def since() -> Told:

@@ -117,7 +117,7 @@ def test_a_paused_task_comes_back_and_the_rule_with_it(scheduler: Scheduler, one
     assert expression(scheduler) == SetFor(DUE + HOUR + timedelta(minutes=1))
 
 
-# What does not go.
+# Changes that are refused.
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())

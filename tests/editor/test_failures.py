@@ -1,4 +1,4 @@
-"""What failed: in the status, in the list, and in groups, recurring tasks that fail included."""
+"""Failed tasks and failing recurring tasks: in the status, in the list, and in groups."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""What happened to a task before: kept with the task, also after a retry, and without a write unit more."""
+"""The history of a task is kept with it, also after a retry, and takes no further write unit."""
 
 import math
 from datetime import timedelta
@@ -32,7 +32,7 @@ def units(task: Task) -> int:
 
 @pytest.fixture
 def errors() -> list[Exception]:
-    """What the next attempts raise; nothing once it is empty."""
+    """The errors that the next attempts raise; none once it is empty."""
     return []
 
 

@@ -59,7 +59,7 @@ def scheduled(**changed: Any) -> dict[str, Any]:
     return recurring(schedule={"expression": "rate(2 hours)", **changed})
 
 
-#: What is said of each wrong line, after the number of the line.
+#: Wrong lines, each with its error after the number of the line.
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({**LINE, "id": "a\nb"}, "id: 'a\\nb' has '\\n' in it"),
     ({**LINE, "colour": "red"}, "colour: is not a field of a task"),

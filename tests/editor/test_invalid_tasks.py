@@ -1,4 +1,4 @@
-"""What cannot be a task is refused with the field and the reason, before anything at all is written."""
+"""An invalid task is refused with the field and the reason, before anything is written."""
 
 import math
 from datetime import UTC, datetime, timedelta, timezone

@@ -128,7 +128,7 @@ def test_an_update_is_checked_by_what_it_makes_of_the_task(editor: Editor) -> No
     with pytest.raises(InvalidTask, match=r"^payload.item"):
         editor.update("a", action="put_on_sale")
     assert editor.get("a").action == "tick"
-    # What changes neither is not checked: it is as it was
+    # A change of neither is not checked
     editor.move("a", due=HOUR)
 
 

@@ -1,4 +1,4 @@
-"""What waits for limits, in the status, the list of limits and the timeline."""
+"""Tasks that wait for limits, in the status, the list of limits and the timeline."""
 
 from datetime import datetime, timedelta
 

@@ -75,7 +75,7 @@ def test_on_one_page_tasks_of_the_same_moment_stand_by_id(
     assert all_ids(scheduler.editor.list, status=status, limit=30) == names
 
 
-# What cannot be right.
+# Filters that cannot be right.
 
 
 def _cursor(text: str) -> str:

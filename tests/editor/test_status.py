@@ -33,7 +33,7 @@ def test_a_status_writes_nothing(editor: Editor, calls: Calls) -> None:
     assert set(calls) == {"GetItem", "Query", "DescribeRule", "ListTargetsByRule", "GetQueueAttributes"}
 
 
-# What only a thorough look finds.
+# Problems that only a thorough look finds.
 
 
 @pytest.mark.parametrize(

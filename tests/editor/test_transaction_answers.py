@@ -1,4 +1,4 @@
-"""What becomes of a transaction that AWS refuses, does not answer, or answers too late."""
+"""The end of a transaction that AWS refuses, does not answer, or answers too late."""
 # ruff: noqa: PT012, SIM117 (a transaction is a block, and its end raises)
 
 from collections.abc import Sequence

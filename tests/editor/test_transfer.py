@@ -46,7 +46,7 @@ def test_everything_is_there_as_it_was(here: Scheduler, there: Scheduler) -> Non
     assert (report.written, report.there, report.failures) == (len(EXPORTED) + 2, 0, ())
     for task in here.store.tasks.values():
         moved = there.editor.get(task.id)
-        # What was running is to be run: nobody here knows what came of the attempt, so it does not count
+        # The running task is to be run: nobody here knows the result of its attempt, which does not count
         is_running = task.status is Status.RUNNING
         status, attempt = (Status.SCHEDULED, task.attempt - 1) if is_running else (task.status, task.attempt)
         assert moved == msgspec.structs.replace(task, lane=moved.lane, rev=1, status=status, attempt=attempt)

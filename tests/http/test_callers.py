@@ -34,6 +34,8 @@ def test_every_change_is_by_whom_the_proxy_names(editor: Editor) -> None:
     assert client.get("/api/tasks").json()["tasks"][0]["changed_by"] == "anna@example.org"
     # And of one that comes without a name it is only known how it came
     assert client.patch("/api/tasks/a", json={"payload": 1}).json()["changed_by"] == "http"
+    named = client_of(editor.acting_as("night shift"), identity_header=HEADER)
+    assert named.patch("/api/tasks/a", json={"payload": 2}).json()["changed_by"] == "night shift"
 
 
 def test_a_name_that_is_there_twice_is_refused(editor: Editor) -> None:

@@ -36,7 +36,7 @@ TASK_DEFINITION = f"arn:aws:ecs:{HERE}:task-definition/report"
 ROLE = "arn:aws:iam::123456789012:role/report"
 RUN = {"cluster": "main", "container": "app", "subnets": ["subnet-1"], "roles": [ROLE]}
 
-#: What each list is for, and an ARN for it.
+#: The lists of targets, each with an ARN for it.
 PERMISSIONS = {
     "SendsToQueues": ("DeliveryQueues", "sqs:SendMessage", QUEUE),
     "SendsToTopics": ("DeliveryTopics", "sns:Publish", f"arn:aws:sns:{HERE}:due"),
@@ -123,7 +123,7 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
         "DeliverySecrets": SECRET,
         "DeliveryParameters": PARAMETER,
     }
-    # What was permitted before stays where nobody knows what the code declares
+    # Earlier permissions stay if nobody knows which deliveries the code declares
     assert (
         permitted(deliveries, before={"DeliveryQueues": f"{QUEUE}2"})["DeliveryQueues"] == f"{QUEUE},{QUEUE}2"
     )

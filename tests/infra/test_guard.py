@@ -27,7 +27,7 @@ SIGNED = [("Host", HERE), signed_by(KEY)]
 
 @dataclass
 class Application:
-    """What is guarded: notes what comes through."""
+    """The application behind the guard; it notes the requests that come through."""
 
     seen: list[str] = field(default_factory=list)
 
@@ -39,7 +39,7 @@ class Application:
 
 
 class Answer:
-    """What the guard, or the application behind it, has answered."""
+    """The answer of the guard, or of the application behind it."""
 
     def __init__(self, sent: Iterable[Message]) -> None:
         start, body = sent
@@ -69,7 +69,7 @@ class Client:
         return answer
 
     def give(self, scope: dict[str, Any], *received: Message) -> list[Message]:
-        """What is sent for this scope."""
+        """Returns the answer for this scope."""
         sent: list[Message] = []
         events = iter(received)
 

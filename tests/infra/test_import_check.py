@@ -51,7 +51,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: Files) -> 
         return "".join(note for note in notes if "compiled files" not in note)
 
     monkeypatch.setattr(bundle, "install", lambda *_, **__: libraries)
-    # What takes longest, and changes no import
+    # The step that takes longest, and changes no import
     monkeypatch.setattr(bundle, "compiled_files", lambda *_: {})
     monkeypatch.setattr(bundle, "_entry", lambda name, _: zipfile.ZipInfo(name))
     return built

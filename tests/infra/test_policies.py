@@ -32,7 +32,7 @@ SETTINGS = Settings(metrics=True, function="duebell")
 #: Done tasks are deleted.
 DELETING = Settings(metrics=True, function="duebell", history=History.NONE)
 
-#: What the worker's role is used for by Lambda itself, not by our code.
+#: Actions that Lambda itself, not our code, makes with the worker's role.
 BY_LAMBDA = {"logs:CreateLogStream", "logs:PutLogEvents", "sqs:SendMessage"}
 
 
@@ -163,7 +163,7 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
 
 @pytest.fixture
 def by_schedule(session: boto3.Session, resources: Any) -> tuple[Statements, Statements]:
-    """What an editor and a worker may do where a schedule is the bell; the schedule is there, and no rule."""
+    """The rights of an editor and a worker if a schedule is the bell; there is a schedule, and no rule."""
     create_schedule(session)
     given: dict[str, dict[str, list[str]]] = {"HasSchedule": {}}
     documents = (

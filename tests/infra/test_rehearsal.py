@@ -61,7 +61,7 @@ def add_recurring_and_backfill(editor: Editor) -> None:
     editor.backfill("daily", datetime(2025, 12, 1, tzinfo=UTC), datetime(2025, 12, 2, 10, tzinfo=UTC))
 
 
-#: What is added at midnight, and what is noted then, each with its hour.
+#: Tasks that are added at midnight, and the notes then, each with its hour.
 FEATURES: dict[str, tuple[Callable[[Editor], object], list[tuple[int, object]]]] = {
     "calendar": (add_with_a_calendar, [(9, {}), (57, {})]),
     "backfill": (add_recurring_and_backfill, [(0, "daily"), (0, "daily"), (9, "daily")]),

@@ -12,10 +12,10 @@ from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.infra.both import properties, snake
 from tests.terraform import MODULE
 
-#: What follows the use where capacity is provisioned.
+#: Properties that follow the use if capacity is provisioned.
 SCALED = (("Table", "Read"), ("Table", "Write"), ("Past", "Read"), ("Past", "Write"))
 
-#: What the provider can give no tags.
+#: Resources that the provider can give no tags.
 UNTAGGABLE = {
     "aws_lambda_alias",
     "aws_lambda_event_source_mapping",  # not in China

@@ -1,4 +1,4 @@
-"""What the bundle takes of our own packages and of the user's."""
+"""The files of our own packages and of the user's that go into the bundle."""
 
 from pathlib import Path
 

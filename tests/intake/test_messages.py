@@ -1,4 +1,4 @@
-"""How messages are read: as the API reads its bodies, with what to do beside."""
+"""Messages are read as the API reads its bodies, with a verb beside the fields."""
 
 from datetime import timedelta
 from typing import Any

@@ -150,7 +150,7 @@ def test_json_is_written_instead_and_a_form_again(open_page: Open, url: str) -> 
     press(page, "Write JSON instead")
     text = field(page, "payload")
     expect(text).to_have_value(re.compile(r'"item": 7'))
-    # What the form cannot show stays JSON
+    # Fields that the form cannot show stay JSON
     text.fill('{"item": 8, "other": 1}')
     expect(page.get_by_role("button", name="Fill in a form instead")).to_be_hidden()
     text.fill('{"item": 8}')

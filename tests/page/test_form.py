@@ -70,7 +70,7 @@ def test_a_schedule_that_cannot_be_right_is_told_in_plain_words(page: Page) -> N
             "end",
             "This is before the start, 1 Feb 2030, 09:00:00.",
         ),
-        # What only the server can tell, in the reader's time
+        # An error that only the server knows, in the reader's time
         (
             {"start": "2030-01-05T00:00:00", "end": "2030-01-05T08:00:00"},
             "end",

@@ -1,4 +1,4 @@
-"""What an operator asks for: the messages of the dead-letter queues, who changed what, and simulations."""
+"""Pages for operators: the messages of the dead-letter queues, changes with their authors, simulations."""
 
 from datetime import timedelta
 from typing import Any

@@ -13,7 +13,7 @@ from .world import NEVER_AT, Case, Ingredients, State, at
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of exploring a case: how many states there are, and the way to the first wrong one."""
+    """The result of exploring a case: the number of states, and the way to the first wrong one."""
 
     states: int
     fault: str | None = None

@@ -29,7 +29,7 @@ from .world import (
     start,
 )
 
-#: Who did what, and the state after it.
+#: The process, its step, and the state after it.
 Step = tuple[str, str, State]
 
 
@@ -47,7 +47,7 @@ class Model:
         return start(self.case, self._ingredients.record, self.records)
 
     def wrong(self, s: State) -> str | None:
-        """What is wrong when nothing is running: the promise of some call that has returned is not kept."""
+        """The promise of a returned call that is not kept, when nothing is running; empty if all are."""
         if s.procs:
             return None
         lanes = self.records[s.record].lanes
@@ -89,7 +89,7 @@ class Model:
         return self._steps
 
     def _pass(self, s: State) -> None:
-        """What happens by itself: someone calls a run, the rule rings, time passes."""
+        """Events of themselves: someone calls a run, the rule rings, time passes."""
         if s.faults and "call" in self.case.faults:
             self._on("someone", "CALLS a run", s._replace(faults=s.faults - 1), self._run(s))
         if s.rule <= s.now:

@@ -1,4 +1,4 @@
-"""What cannot be a schedule is refused at once: which field, why, and what would be right."""
+"""An invalid schedule is refused at once with its field, the reason, and a valid form."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

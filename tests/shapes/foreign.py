@@ -1,4 +1,4 @@
-"""What someone else writes into the table: by hand in the console, with a script, or a newer version."""
+"""Items that someone else writes into the table: by hand in the console, with a script, or a newer version."""
 
 import json
 import zlib

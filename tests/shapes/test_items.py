@@ -27,7 +27,7 @@ def without(*names: str) -> dict[str, Any]:
     return {name: value for name, value in ITEM.items() if name not in names}
 
 
-#: What no version of ours can read, and so cannot run.
+#: Items that no version of ours can read, and so cannot run.
 UNREADABLE: dict[str, Mapping[str, Any]] = {
     **{f"no {name}": without(name) for name in ITEM if name != "queued"},
     "nothing but its place in the queue": {"queued": ITEM["queued"]},
@@ -49,7 +49,7 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
     "an expiry after the calendar": but(expires_at=number(10**30)),
 }
 
-#: What stands in the index by something that is no time as we write it: nobody knows when to run it.
+#: Items whose place in the index is no time as we write it: nobody knows when to run them.
 UNTIMELY = {
     "text after every time": but(queued=text("garbage")),
     "a digit before every time": but(queued=text("1")),

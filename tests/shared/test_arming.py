@@ -30,7 +30,7 @@ def armed(target: datetime, rings_at: datetime | None, *dues: datetime) -> Armin
     return msgspec.structs.replace(free(*dues), armed=target, rings_at=rings_at)
 
 
-# What an editor does.
+# Transitions of an editor.
 
 
 def test_an_earlier_due_lowers_a_free_lane() -> None:
@@ -59,7 +59,7 @@ def test_of_several_free_lanes_only_the_earliest_is_lowered() -> None:
     assert free(NEVER, NEVER, NEVER).lowered({2: LATER, 0: LATER, 1: SOON}) == free(NEVER, SOON, NEVER)
 
 
-# What a run does.
+# Transitions of a run.
 
 
 def test_a_run_claims_all_free_lanes_and_forgets_their_dues() -> None:
@@ -92,7 +92,7 @@ def test_a_run_that_is_for_some_lanes_claims_these() -> None:
     record = free(NOON, NOON, SOON)
     claimed = record.claimed("run", now=NOON, until=SOON, only=[1])
     assert claimed.lanes_of("run") == (1,)
-    # What is left free may have been added to while an earlier due of another lane said enough.
+    # Tasks may have been added to a lane that stays free, while another lane had an earlier due.
     assert [lane.due for lane in claimed.lanes] == [NOON, NEVER, NOON]
     assert [
         lane.due for lane in free(LATER, NOON, NEVER).claimed("run", now=NOON, until=SOON, only=[1]).lanes
@@ -100,7 +100,7 @@ def test_a_run_that_is_for_some_lanes_claims_these() -> None:
     assert record.claimed("run", now=NOON, until=SOON, only=[]) is record
 
 
-# What whoever arms does.
+# Transitions of a process that arms the rule.
 
 
 def test_while_someone_applies_the_rule_is_unknown() -> None:
@@ -159,7 +159,7 @@ def test_settled(record: ArmingRecord, now: datetime, is_settled: bool) -> None:
     assert record.is_settled(now) is is_settled
 
 
-# Who calls a run.
+# Direct calls of a run.
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_lease_that_is_renewed_while_the_rule_is_being_set_has_no_echo() -> No
     assert (renewed.armed, renewed.rings_at) == (None, None)
 
 
-# What runs measure and keep in the arming record: counts now and then, and the fullest lane.
+# Measurements of runs in the arming record: counts now and then, and the fullest lane.
 
 
 GB = 2**30

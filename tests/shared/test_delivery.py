@@ -1,4 +1,4 @@
-"""What deliveries can be declared, and what their targets need."""
+"""Valid deliveries, and the permissions that their targets need."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What may be added fits into an item of DynamoDB, and so does whatever comes of it."""
+"""Each task that may be added fits into an item of DynamoDB, with all of its outcomes."""
 
 import json
 from datetime import UTC, datetime, timedelta

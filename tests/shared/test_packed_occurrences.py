@@ -133,7 +133,7 @@ def test_bytes_of_someone_else_are_refused_or_read(foreign: bytes) -> None:
         read = unpack(foreign, Occurrence)
     except (ValueError, OverflowError):
         return
-    # What is read can be written again
+    # And it can be written again
     assert unpack(pack(read), Occurrence) == read
 
 

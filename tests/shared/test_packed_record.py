@@ -15,7 +15,7 @@ from duebell_shared.settings import MAX_LANES, MAX_PARALLEL_RUNS
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
-#: What DynamoDB reads for one unit, strongly consistently.
+#: Bytes that DynamoDB reads for one unit, strongly consistently.
 READ_UNIT = 4096
 
 _times = st.datetimes(timezones=st.just(UTC))

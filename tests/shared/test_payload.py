@@ -162,7 +162,7 @@ def test_a_set_that_its_type_tells_of_is_an_array() -> None:
     assert decode(encode(Tagged(tags={"a"}))) == {"tags": ["a"]}
 
 
-# How deep a payload may be.
+# The depth of a payload.
 
 
 def nested(levels: int, make: Callable[[Any], Any] = lambda inner: [inner]) -> Any:

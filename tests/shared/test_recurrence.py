@@ -1,4 +1,4 @@
-"""Where a recurring task stands after each attempt. Values only."""
+"""The occurrence that a recurring task is at after each attempt. Values only."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ def test_a_spread_delays_each_occurrence_by_the_same() -> None:
     assert after.last.lateness_ms == 0
 
 
-# What becomes of occurrences that nothing ran in time, and of a task that is too late. Values only.
+# Occurrences that no run reached in time, and tasks that are too late.
 
 
 def test_all_are_a_hundred_at_most() -> None:

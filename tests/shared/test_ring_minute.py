@@ -13,7 +13,7 @@ MINUTE = timedelta(minutes=1)
 
 
 def at(clock: str) -> datetime:
-    """That time of one day, such as `10:05:30`."""
+    """This time of one day, such as `10:05:30`."""
     return datetime.fromisoformat(f"2026-11-21T{clock}+00:00")
 
 

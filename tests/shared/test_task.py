@@ -104,7 +104,7 @@ def test_a_task_that_is_moved_has_all_attempts_to_come(status: Status) -> None:
     assert moved.queued == (None if status is Status.PAUSED else LATER)
 
 
-# What a run makes of it.
+# Changes by a run.
 
 
 def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:

@@ -48,7 +48,7 @@ def task(id: str, payload: object = None) -> Task:
     return new_task(id=id, action="act", due=NOON, payload=payload, now=to_utc(NOON))
 
 
-#: What DynamoDB answers to a statement that it has no room for at the moment.
+#: DynamoDB's answer to a statement that it has no capacity for at the moment.
 THROTTLED = ["ProvisionedThroughputExceeded", "RequestLimitExceeded", "ThrottlingError"]
 
 THREE = [task("one"), task("two"), task("three")]
@@ -299,7 +299,7 @@ def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
     assert asked == [BATCH]
 
 
-# Who takes no batches.
+# A DynamoDB that takes no batches.
 
 
 @pytest.mark.parametrize("call", [claim, save])

@@ -160,7 +160,7 @@ class _StoreOverNetwork:
 
 
 class _EventsClient:
-    """What `Rule` uses of boto3's EventBridge client."""
+    """The part of boto3's EventBridge client that `Rule` uses."""
 
     kind = BellKind.RULE
     busy = "ConcurrentModificationException"
@@ -209,7 +209,7 @@ class _EventsClient:
 
 
 class _SchedulerClient(_EventsClient):
-    """What `RingSchedule` uses of boto3's client of EventBridge Scheduler."""
+    """The part of boto3's client of EventBridge Scheduler that `RingSchedule` uses."""
 
     kind = BellKind.SCHEDULE
     busy = "ConflictException"
@@ -221,7 +221,7 @@ class _SchedulerClient(_EventsClient):
 
 
 class _LambdaClient:
-    """What `Function` uses of boto3's Lambda client."""
+    """The part of boto3's Lambda client that `Function` uses."""
 
     def __init__(self, aws: Aws, process: Process) -> None:
         self._aws = aws

@@ -1,4 +1,4 @@
-"""What `simulate` says, against what then happens in simulated time with the real worker."""
+"""The forecasts of `simulate`, against the real worker in simulated time."""
 
 import itertools
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What goes wrong in a simulated world: faults of single calls, and services or a lane that are out."""
+"""The troubles of a simulated world: faults of single calls, and services or a lane that are out."""
 
 from datetime import datetime
 
@@ -32,7 +32,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
         return self != Faults(seconds=self.seconds, lane_outage=self.lane_outage)
 
 
-#: What can be out.
+#: The services that can be out.
 SERVICES = ("dynamodb", "events", "lambda")
 
 

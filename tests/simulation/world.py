@@ -142,7 +142,7 @@ class Process:
 
 
 class SimulatedPool:
-    """What actions of a simulated worker run in: threads of its process."""
+    """The pool of a simulated worker: threads of its process, in which actions run."""
 
     def __init__(self, process: Process) -> None:
         self._process = process

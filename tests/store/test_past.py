@@ -1,4 +1,4 @@
-"""What has ended, found by time in the index of the past; and tasks that are deleted by their end."""
+"""Ended tasks are found by time in the index of the past; some are deleted by their end."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta

@@ -27,7 +27,7 @@ NOT_ASKED = Finding(check="probe", result=Result.SKIPPED, found="--no-probe")
 
 @pytest.fixture
 def given(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the command was told to do."""
+    """The options that the command was given."""
     return {}
 
 

@@ -1,4 +1,4 @@
-"""What a verify says of an AWS, or of a scheduler, that is not as duebell needs it."""
+"""The findings of verify on an AWS or a scheduler that is not as duebell needs it."""
 
 import json
 from collections.abc import Callable, Iterable

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.moto, pytest.mark.slow]
 
 @pytest.fixture
 def queues(account: Account, session: boto3.Session) -> Queues:
-    """Those of the account's intake."""
+    """The queues of the account's intake."""
     account.settings = msgspec.structs.replace(account.settings, intake="duebell-intake")
     return Queues()
 

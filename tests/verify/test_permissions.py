@@ -66,14 +66,14 @@ def test_who_may_not_delete_lets_dynamodb_do_it(account: Account) -> None:
 
 @pytest.fixture
 def editors() -> Statements:
-    """What an editor may do."""
+    """The rights of an editor."""
     template = decode(str(Path(__file__).parents[2] / "infra" / "template.yaml"))[0]
     return statements_of(template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"])
 
 
 @pytest.fixture
 def more() -> Statements:
-    """What the page says that verify needs besides an editor's policy."""
+    """The rights that verify needs besides an editor's, as the page has them."""
     blocks = re.findall(r"```json\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (block,) = [block for block in blocks if '"dynamodb:PartiQLDelete", "dynamodb:PartiQLUpdate"]' in block]
     statements: Statements = json.loads(block)["Statement"]

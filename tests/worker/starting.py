@@ -18,7 +18,7 @@ CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_0
 
 
 class Context:
-    """What Lambda gives a handler: an invocation that ends so long after it was made."""
+    """The context of an invocation, which ends so long after it was made."""
 
     def __init__(self, clock: Clock, time: timedelta = timedelta(minutes=15), *, request: str = "") -> None:
         self._clock = clock

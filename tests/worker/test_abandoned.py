@@ -15,7 +15,7 @@ from tests.worker.stage import Stage
 
 
 def story_of(worker: Worker, stage: Stage, *, seconds: float) -> list[str]:
-    """What begins and ends, of actions that take so long."""
+    """The begins and ends of actions that take so long."""
     story: list[str] = []
 
     @worker.action("act")

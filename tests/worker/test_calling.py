@@ -21,7 +21,7 @@ from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
-#: What a run is started with that takes all lanes that are free.
+#: The event of a run that takes all free lanes.
 ALL: dict[str, object] = {"duebell": {}}
 
 
@@ -141,7 +141,7 @@ def test_a_run_whose_time_is_up_calls_its_successor(
     assert called.events == [ALL]
 
 
-# Where a call is easily one too many, or missing.
+# Calls that must not be made, or must not be missing.
 
 
 @pytest.fixture

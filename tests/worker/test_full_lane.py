@@ -22,7 +22,7 @@ MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 @pytest.fixture
 def sizes(tables: Mapping[str, DynamoDb]) -> LaneSizes:
-    """What lanes hold, and the most that they may."""
+    """The bytes that lanes hold, and the most that they may hold."""
     return tables["duebell"].sizes
 
 

@@ -89,7 +89,7 @@ def test_a_paused_action_stops_and_goes_on_while_the_process_runs(hosted: Hosted
     assert len(times) == 30
     # Runs follow within a minute
     assert not [time for time in times if 666 < time < 1205]
-    # Those that were put back are started with the first look after it went on
+    # The tasks that were put back are started with the first look after it went on
     assert sum(1205 <= time <= 1210 for time in times) >= 9
     assert {hosted.editor.get(f"mail-{n}").attempt for n in range(30)} == {1}
 
@@ -122,7 +122,7 @@ def test_a_process_that_drains_gives_its_permits_back(hosted: Hosted) -> None:
     semaphore = hosted.store.records[Semaphore, "mail"]
     assert not semaphore.permits
     assert not hosted.record.owners(hosted.clock.now)
-    # What had not begun has used up no attempt
+    # A task that had not begun has used up no attempt
     attempts = Counter(hosted.editor.get(f"mail-{n}").attempt for n in range(6))
     assert attempts == {0: 4, 1: 2}
     assert all(hosted.editor.get(f"mail-{n}").status is Status.SCHEDULED for n in range(6))

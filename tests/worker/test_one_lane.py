@@ -225,7 +225,7 @@ def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(scene: Scen
     assert reads == {"queued": [1] * 64, "head": [0] * 64, "count": [0] * 64}
 
 
-# Which lanes a run leaves alone, and for how long.
+# Lanes that a run leaves alone for a while.
 
 
 def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(clock: Clock) -> None:

@@ -30,7 +30,7 @@ def test_what_runs_is_given_its_time_and_nothing_else_is_started(
     assert is_all is (takes <= ends_after)
     assert ended.status is (Status.DONE if is_all else Status.SCHEDULED)
     assert is_all or "--drain-seconds" in (ended.failure.message if ended.failure else "")
-    # What came due is left to the Lambda: its lane is free, and the rule rings
+    # The due task is left to the Lambda: its lane is free, and the rule rings
     assert not hosted.starts
     assert hosted.editor.get(following.id).status is Status.SCHEDULED
     assert not hosted.record.owners(hosted.clock.now)

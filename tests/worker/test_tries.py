@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 import pytest
@@ -100,6 +101,18 @@ def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(clock, request=str(uuid.UUID(int=16))))
     assert (answer["lanes"], clock.now) == (0, NOON)
+
+
+@pytest.mark.parametrize("request_id", [None, ""])
+def test_a_context_without_a_request_id_is_a_request_of_its_own(
+    worker: Worker, backend: Backend, clock: Clock, request_id: str | None
+) -> None:
+    context: Any = Context(clock)
+    context.aws_request_id = request_id
+    die(backend, ".first")
+    answer = worker.handler(None, context)
+    assert (answer["lanes"], clock.now) == (0, NOON)
+    assert request_of(answer["run"])
 
 
 def test_it_waits_with_the_watchdog_armed_which_the_dead_run_may_not_have_done(

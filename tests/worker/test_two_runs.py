@@ -20,7 +20,7 @@ from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
-#: How long a run that waits may take to see what is in the arming record.
+#: The time within which a waiting run sees a change of the arming record.
 LOOK = timedelta(seconds=0.25)
 
 

@@ -49,7 +49,7 @@ def backend_over(network: Network, process: Process, settings: Settings) -> Back
 
 
 class ProcessSession:
-    """What `Backend` uses of a boto3 session, as one process has it."""
+    """The part of a boto3 session that `Backend` uses, as one process has it."""
 
     def __init__(self, network: Network, process: Process) -> None:
         self._network = network
@@ -139,7 +139,7 @@ class _Events:
 
 
 class _Http:
-    """What sends the requests of one client."""
+    """Sends the requests of one client."""
 
     def __init__(self, network: Network, process: Process, service: str, config: Any) -> None:
         self._network = network

@@ -1,4 +1,4 @@
-"""What a service refuses, as it says so."""
+"""The error by which a service refuses a request."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What DynamoDB refuses of a request, and what duebell may not ask for."""
+"""Requests that DynamoDB refuses, and requests that duebell must not make."""
 
 import re
 from collections.abc import Mapping

@@ -13,7 +13,7 @@ from .refused import invalid
 
 INSERT, DELETE = "INSERT", "DELETE"
 
-#: Where a parameter is to stand.
+#: Stands for a parameter.
 _MARK: Value = {}
 
 _INSERT_FORM = re.compile(r'INSERT INTO "(?P<table>[^"]+)" VALUE (?P<value>\{.+\})')

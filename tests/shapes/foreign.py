@@ -1,4 +1,4 @@
-"""Items that someone else writes into the table: by hand in the console, with a script, or a newer version."""
+"""Items that others write into the table: by hand in the console, with a script, or a newer version."""
 
 import json
 import zlib

@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import itertools
 import re
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -213,6 +214,20 @@ def test_an_answer_that_never_ends_is_no_answer(
     assert failure
     assert failure.message.startswith(f"{endpoint.url} did not answer: ReadTimeoutError: ")
     assert next(seconds) == 7
+
+
+def test_each_read_of_an_answer_has_the_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(https, "monotonic", lambda: now[0])
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        answer, limits = https._Answer(ours), []
+        for _ in range(3):
+            theirs.sendall(b"a\n")
+            assert answer.fp.readline() == b"a\n"
+            limits.append(ours.gettimeout())
+            now[0] += 2
+    assert limits == [6, 4, 2]
 
 
 def test_the_endpoint_says_when_to_try_again(

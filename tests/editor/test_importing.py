@@ -197,6 +197,15 @@ def altered(whole: Any, place: tuple[Any, ...], value: Any) -> Any:
     return document
 
 
+def test_a_task_whose_outcomes_would_not_fit_into_its_item_is_refused(scheduler: Scheduler) -> None:
+    # Given the largest payload, and a failure of a version that keeps more of its words
+    failure = {"type": "E", "message": "\x00" * 10_000}
+    line = {**LINE, "payload_json": json.dumps("x" * 358_398), "failure": failure}
+    with pytest.raises(InvalidTask, match="line 1: is no task that was exported: payload: makes the task"):
+        scheduler.editor.import_tasks([json.dumps(line)])
+    assert scheduler.store.tasks == {}
+
+
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.sampled_from(places(WHOLE)), ANY)
 def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(place: tuple[Any, ...], value: Any) -> None:

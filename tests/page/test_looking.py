@@ -31,10 +31,10 @@ def test_a_first_look_at_a_hundred_thousand_tasks_is_seven_calls_and_no_walk(ope
         calls = [one for one in requests if "/api/" in one]
         # The list twice: first, and again when the stream is ready
         assert len(calls) <= 7, calls
-        # What is bounded is what counting may cost: 3,200 keys of each lane; 1,000 of each lane for the
-        # status, asked for twice; and what the list and the stream look at first.
+        # Bounds of the keys that are read. The chart: 3,200 of each of 4 lanes, and 200 of each for either
+        # end. The status: 1,000 of each lane, twice. The list and the stream: 500.
         assert scene.store.keys_read <= 12_800 + 2 * 4 * 200 + 2 * 4 * 1_000 + 500
-        # And zoomed out, where there are more, it says so, and costs no more
+        # And the month, which has more tasks than that, shows an estimate at no higher cost
         scene.store.keys_read = 0
         page.get_by_role("button", name="Month").click()
         expect(page.locator("#chart-note")).to_contain_text("about ")

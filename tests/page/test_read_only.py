@@ -66,6 +66,11 @@ def test_the_panel_says_who_changed_a_task(open_page: Open, url: str, scene: Sce
     show(page, "sale-50")
     panel = page.get_by_role("dialog", name="sale-50")
     expect(panel.locator("dl div").filter(has_text="Last changed by")).to_contain_text("<b>anna</b>")
+    # And of one that nobody knows of, nothing
+    page.keyboard.press("Escape")
+    show(page, "sale-51")
+    expect(page.get_by_role("heading", name="Details")).to_be_visible()
+    expect(page.get_by_text("Last changed by")).to_have_count(0)
     # And what is changed here is changed by HTTP
     press(page, "Pause")
     expect(page.locator("dl div").filter(has_text="Last changed by")).to_contain_text("http")

@@ -1,4 +1,4 @@
-"""What is explored."""
+"""Cases of the protocol's own model."""
 
 from .world import Case, Edit
 
@@ -10,7 +10,7 @@ _ADDS = (Edit(0, due=1), Edit(1, due=2))
 _MOVE = (Edit(0, due=1), Edit(1, due=1))
 _MOVES = (Edit(0, due=1), Edit(0, due=2))
 
-#: The third date is one that a watchdog may ring at, while the second one's is later.
+#: A watchdog may ring at the third due date; the second one is later.
 _WATCHDOGS_DATE = (Edit(0, due=1), Edit(1, due=5), Edit(2, due=3))
 
 _LATE = frozenset({"late"})

@@ -129,7 +129,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Case:
-    """What is explored: the lane of each task, which of them are there at the start, who edits, what fails.
+    """A case to explore: the lane of each task, the tasks there at the start, the edits and the faults.
 
     faults  of these kinds, at most `budget` in all: "crash" of any process; "refuse", a PutRule that AWS
             refuses; "timeout", one whose answer is lost, and which may land until the hold ends; "stall", a

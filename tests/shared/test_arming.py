@@ -200,6 +200,11 @@ def test_one_call_is_enough_until_its_run_has_come_or_should_have() -> None:
     assert called.claimed("run", now=NOON, until=SOON).called_at is None
 
 
+def test_lanes_that_were_just_handed_over_call_no_other_run_than_those_started_for_them() -> None:
+    record = ArmingRecord(lanes=(held(), held())).handed_over("run", {1: NOON}, now=NOON)
+    assert not record.rings_too_late(NOON + SECOND)
+
+
 # The rule's echo as a run's watchdog, in the arming record.
 
 

@@ -24,6 +24,11 @@ def test_it_ends_failed_when_its_last_occurrence_failed() -> None:
     assert done(again).runs == 1
 
 
+def test_an_extra_run_that_succeeds_ends_the_row_of_failures_and_one_that_fails_leaves_it() -> None:
+    more = failed(hourly()).run_now(now=NOON + HOUR + MINUTE)
+    assert [(one.runs, one.consecutive_failures) for one in (done(more), failed(more))] == [(1, 0), (1, 1)]
+
+
 # Spread.
 
 
@@ -47,6 +52,15 @@ def test_all_are_a_hundred_at_most() -> None:
     assert (running.due, running.missed_runs) == (NOON_PLUS[51], 50)
     after = running.done(now=NOON_PLUS[150] + MINUTE, keep=KEEP)
     assert started(after, NOON_PLUS[150] + MINUTE).due == NOON_PLUS[52]
+
+
+def test_skip_runs_none_that_is_late() -> None:
+    running = started(hourly(Missed.SKIP), NOON + 4 * HOUR + 6 * MINUTE)
+    assert running.is_too_late
+    after = running.expired(now=NOON + 4 * HOUR + 6 * MINUTE, keep=KEEP)
+    assert (after.status, after.due, after.runs, after.attempt) == (Status.SCHEDULED, NOON + 5 * HOUR, 0, 0)
+    assert after.last
+    assert (after.last.result, after.last.missed, after.last.attempts) == ("skipped", 3, 0)
 
 
 def test_skip_ends_expired_when_nothing_is_left() -> None:

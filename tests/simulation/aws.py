@@ -201,7 +201,7 @@ class Aws:
         return f"request-{self._requests}"
 
     def draw(self) -> str:
-        """What goes wrong with a call; nothing, most of the time."""
+        """Returns the fault of a call; "" for none, which is usual."""
         if self.world.now >= self.quiet_from:
             return ""
         chance = self.world.random.random()

@@ -10,10 +10,13 @@ from duebell_infra.testing import Bell, InlinePool, MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.settings import Precision, Settings
+from duebell_worker.run.lease import Lease
 from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
+from tests.worker.memory import in_lane
 from tests.worker.stage import Stage
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -157,6 +160,31 @@ def scheduler(
     rule = Rule("duebell", bell.client, clock=clock, sleep=clock.sleep)
     settings = Settings(lanes=2, precision=precision)
     return called.by(Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
+
+
+@pytest.mark.parametrize(("is_call", "expected"), [(False, [ALL]), (True, [])], ids=["renewal", "call"])
+def test_a_change_of_the_record_at_the_same_moment_costs_no_call_and_makes_none_twice(
+    clock: Clock, called: Called, store: HookedStore, bell: Bell, *, is_call: bool, expected: list[object]
+) -> None:
+    # Given a run that holds a lane and renews its lease, or another call, while a call is being noted
+    backend = scheduler(clock, called, store=store, bell=bell)
+    editor = Editor(backend=backend)
+    Lease.claim(backend.armer, "run", clock, only=[0]).arm()
+
+    def change(record: ArmingRecord) -> ArmingRecord:
+        return record.called(clock()) if is_call else record.renewed("run", until=clock() + LEASE)
+
+    def get_in_first(new: ArmingRecord) -> None:
+        if new.called_at:
+            store.on_write = lambda _: None
+            clock.advance(SECOND)
+            backend.armer.change(change)
+
+    store.on_write = get_in_first
+    # When a task is added to the other lane that is due at once
+    editor.add("act", due=timedelta(0), id=in_lane(1, lanes=2))
+    # Then this add calls a run, unless the other call did
+    assert called.events == expected
 
 
 def disable(session: boto3.Session) -> None:

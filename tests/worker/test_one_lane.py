@@ -243,6 +243,25 @@ def test_a_lane_of_which_a_batch_wrote_something_is_not_in_trouble(clock: Clock)
     assert [trouble.again_at(lane) for lane in range(4)] == [None, NOON + 2 * SECOND, None, None]
 
 
+def test_calls_that_were_under_way_when_a_lane_failed_count_once(clock: Clock) -> None:
+    trouble = Trouble("run", clock)
+    for _ in range(5):
+        trouble.failed(0, Call.CLAIM, AwsUnavailable("throttled"))
+    assert (trouble.again_at(0), trouble.resting([0])) == (NOON + 2 * SECOND, ())
+
+
+def test_trouble_is_that_of_all_lanes_when_no_call_of_a_kind_is_answered(clock: Clock) -> None:
+    trouble, refused = Trouble("run", clock), AwsRefused("no")
+    trouble.failed(0, Call.CLAIM, refused)
+    trouble.note(Call.READ, [(1, None)])
+    assert trouble.error_of_all(1) is refused
+    assert trouble.error_of_all(8) is None  # it may be the trouble of that lane alone
+    trouble.failed(2, Call.CLAIM, refused)
+    assert trouble.error_of_all(8) is refused
+    trouble.note(Call.CLAIM, [(1, None)])
+    assert trouble.error_of_all(8) is None
+
+
 def ended(*resting: RestingLane) -> LastRun:
     return LastRun(run="last", finished_at=NOON, resting=resting)
 

@@ -1,25 +1,22 @@
 """One run: what it starts, in which order, how many at a time, and what it says of it."""
 
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
-from duebell import Editor, Task, Worker
+from duebell import Backoff, Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.tasks.task import QueueKey
+from duebell_worker.run.lanes import Batcher, ReadAhead
 from tests.support import NOON, Calls, Clock, SetFor
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
-
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-
-from duebell import Backoff, Retry
-from duebell_shared.tasks.task import QueueKey
-from duebell_worker.run.lanes import Batcher, ReadAhead
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
@@ -169,6 +166,16 @@ def test_of_what_waits_higher_priorities_are_started_first_then_the_earliest(
     clock.advance(MINUTE)
     one_by_one.run()
     assert started == ["9-1", "9-4", "5-3", "5-6", "0-0", "0-2", "0-5"]
+
+
+def test_the_first_of_many_of_one_moment_in_all_lanes_is_the_one_with_the_highest_priority(
+    editor: Editor, one_by_one: Worker, started: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duebell_worker.run.lanes.IN_SIGHT", 1)
+    tasks = [{"action": "act", "due": NOON, "id": f"plain-{number}"} for number in range(12)]
+    editor.add_many([*tasks, {"action": "act", "due": NOON, "id": "urgent", "priority": 9}])
+    one_by_one.run()
+    assert started[0] == "urgent"
 
 
 def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:

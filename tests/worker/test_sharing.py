@@ -1,7 +1,7 @@
 """More is due than one run can do in time: it hands lanes to further runs, and loses nothing."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -231,3 +231,31 @@ def test_a_run_that_cannot_read_a_head_keeps_the_lanes_and_starts_nobody_for_the
     assert called.shares == [[1], [2], [3]]
     assert all(record.lanes_of(report.run) == (0,) for record in called.records)
     assert report.done > 10
+
+
+def test_a_rule_that_cannot_be_set_while_lanes_are_handed_over_does_not_end_the_run(
+    editor: Editor,
+    backend: Backend,
+    called: Started,
+    stage: Stage,
+    clock: Clock,
+    *,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Given a rule that cannot be set from when lanes are free until runs were started for them
+    add(editor, 120)
+    ring_at, refused = backend.rule.ring_at, list[datetime | None]()
+
+    def refuse(minute: datetime | None, **given: Any) -> bool:
+        if not called.shares and any(lane.owner is None for lane in backend.armer.read().lanes):
+            refused.append(minute)
+            raise AwsUnavailable("throttled")
+        return ring_at(minute, **given)
+
+    clock.now = NOON + 30 * SECOND
+    monkeypatch.setattr(backend.rule, "ring_at", refuse)
+    # When a run hands lanes over, then it goes on with the one that is left, and the others are started
+    report = slow(backend, stage).run(time_left=10 * MINUTE)
+    assert refused
+    assert called.shares == [[1], [2], [3]]
+    assert (report.lost_lease, report.lanes) == (False, 1)

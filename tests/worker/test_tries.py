@@ -5,11 +5,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import msgspec
+import pytest
 
 from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_worker.run.lease import Lease, request_of
 from tests.support import NOON, Calls, Clock
@@ -75,6 +77,25 @@ def test_a_try_beside_one_that_lives_takes_nothing_from_it(
     assert not any("DeadRuns" in line for line in log.lines("metrics"))
 
 
+def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
+    backend: Backend, clock: Clock
+) -> None:
+    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
+    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
+    held: list[set[str]] = []
+
+    def sleep(seconds: float) -> None:
+        held.append(backend.armer.read().owners(clock.now))
+        clock.now = lives.renew_at
+        lives.renew()
+        clock.now = NOON + LEASE
+
+    # When the other one comes, then it claims nothing while it waits, and then the other half
+    answer = sleeping(backend, sleep).handler(None, Context(clock, request=REQUEST))
+    assert (held, answer["lanes"]) == ([{lives.owner}], 2)
+    assert backend.armer.read().lanes_of(lives.owner) == (0, 1)
+
+
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:
     die(backend, f"{REQUEST}.first")
     answer = worker.handler(None, Context(clock, request=str(uuid.UUID(int=16))))
@@ -107,6 +128,22 @@ def test_it_waits_no_longer_than_its_time(worker: Worker, backend: Backend, cloc
     answer = worker.handler(None, Context(clock, MINUTE, request=REQUEST))
     assert (answer["lanes"], clock.now) == (0, NOON + timedelta(seconds=48))
     assert answer["rings_at"] == "2026-11-21T12:02:00Z"
+
+
+def test_a_claim_that_took_effect_without_an_answer_tells_of_the_death_all_the_same(
+    backend: Backend, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given that the SDK tries a write again that took effect, and is refused then
+    die(backend, "dead.1")
+    clock.advance(LEASE)
+    swap = backend.store.swap_record
+
+    def unanswered(old: ArmingRecord | None, new: ArmingRecord) -> None:
+        swap(old, new)
+        monkeypatch.undo()
+
+    monkeypatch.setattr(backend.store, "swap_record", unanswered)
+    assert Lease.claim(backend.armer, "mine.1", clock).died == {"dead.1": NOON + LEASE}
 
 
 def test_each_run_that_died_is_told_and_counted_once_before_anything_runs(

@@ -144,7 +144,7 @@ def worker_here(context: Context, actions: str) -> Worker:
 
 @contextmanager
 def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iterator[int]:
-    """Answer GET of any path with the health as JSON, in threads of its own; the port, for 0 any.
+    """Answer GET of any path with the health as JSON, in threads of its own. Yields the port; 0 is any port.
 
     Each connection ends after five seconds, whatever comes. Raises InvalidSettings if the address cannot be
     bound.

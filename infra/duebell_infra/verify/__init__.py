@@ -107,7 +107,8 @@ def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
 
 
 def _show(finding: Finding) -> None:
-    """Print a line for people; what is to be done is on a second one."""
-    typer.echo(f"{finding.result:<11}  {finding.check:<21}  {plain(' '.join(finding.found.split()))}")
+    """Print a line for people, and a second one if something is to be done."""
+    named = f"{finding.result:<11}  {finding.check:<21}  "
+    typer.echo(named + plain(" ".join(finding.found.split())))
     if finding.way_out:
-        typer.echo(f"{'':<36}to do: {plain(finding.way_out)}")
+        typer.echo(" " * len(named) + f"to do: {plain(finding.way_out)}")

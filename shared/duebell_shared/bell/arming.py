@@ -24,7 +24,7 @@ from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, Instant, ceil_to_mi
 from duebell_shared.queue.lane_sizes import GIGABYTE
 
 #: A run that comes this long after the ring's minute, or later, was started by an echo. It is less than
-#: the time to the first echo, for clocks differ.
+#: the time to the first echo, because clocks differ.
 _ECHO = timedelta(minutes=ECHOES[0]) - MOST_SKEW
 
 

@@ -132,7 +132,7 @@ def _check_size(text: str) -> str:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself if an edit by hand has left one that `encode` does not make."""
+    """The value, to be shown; the text itself if an edit by hand has left one that `encode` never makes."""
     try:
         value = json.loads(text)
         if not _is_flat(value):

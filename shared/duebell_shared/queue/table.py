@@ -439,7 +439,7 @@ class DynamoTable:
         """Tell whether this task is stored, even if a run has changed it since."""
         try:
             there = self.get(task.lane, task.id)
-        except UnreadableTask:  # whatever it is, it is not this one
+        except UnreadableTask:  # no add of this version wrote it, so it is another task
             return False
         if there is None or as_added(there) != as_added(task):
             return False

@@ -1,9 +1,9 @@
 """The past of a task in few bytes: failed attempts, occurrences of one that recurs, and events. Pure.
 
-The last failure is kept in full, and those before it in a line. All of them are packed as MessagePack, each
-time as its difference from the time before it, and compressed. Twenty occurrences take some 250 bytes when
-all is well, and 600 at most. An event, a change by an editor or an earlier attempt, is kept only if it costs
-no write unit: see `with_fitting_events` in items.py.
+The last failure is kept in full, and each failed attempt as an event with its error in a line. Occurrences
+and events are packed as MessagePack, each time as its difference from the time before it, and compressed.
+Twenty occurrences take some 250 bytes when all is well, and 600 at most. A change by an editor, or an
+earlier attempt, is kept only if it costs no write unit: see `with_fitting_events` in items.py.
 """
 
 import math

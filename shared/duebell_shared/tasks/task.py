@@ -316,7 +316,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def has_ended(self) -> bool:
-        """True if it has finished. A recurring task that owes a follow-up goes on, and has not."""
+        """True if it has finished. A recurring task that owes a follow-up goes on, so it has not finished."""
         return self.status in FINISHED and not (self.owes and self.owes.queued)
 
     @property

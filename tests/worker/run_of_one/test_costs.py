@@ -98,7 +98,7 @@ def test_with_an_echo_as_the_watchdog_all_is_well_and_nobody_sets_the_rule(scene
     assert found == [(True, {"puts": 0})]
 
 
-# What is added or changed between the last look of a run and its end is rung for.
+# A task that is added or changed between the last look of a run and its end is rung for.
 
 
 @pytest.mark.parametrize("due", [DUE + HOUR, DUE], ids=["later", "due"])
@@ -182,7 +182,7 @@ def test_a_task_that_was_added_before_the_lease_was_renewed_is_read_for(scene: S
     assert scene.costs.of("heads")["heads"] >= 1
 
 
-# Where the last look of a run does not tell the heads of its lanes, they are read.
+# A run reads the heads of its lanes if its last look does not tell them.
 
 
 def test_a_run_with_trouble_in_one_lane_reads_the_heads(scene: Scene) -> None:

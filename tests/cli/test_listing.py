@@ -68,7 +68,7 @@ def test_a_list_in_a_pipe_is_a_row_for_each_task(duebell: Duebell, editor: Edito
 
 
 def test_an_empty_list_says_so(duebell: Duebell) -> None:
-    assert duebell("list") == (0, "", "nothing found\n")
+    assert duebell("list") == duebell("failures") == (0, "", "nothing found\n")
     assert duebell("list", "--json") == (0, "", "")
 
 

@@ -26,6 +26,8 @@ def test_a_move_that_changes_nothing_keeps_the_very_instant(
     scene.editor.add("x", due=due, id="night")
     page = open_page(f"{url}#task=night")
     press(page, "Move")
+    # Then nothing is said of another instant, and none is sent
+    expect(page.get_by_text("comes twice")).to_have_count(0)
     send_move(page)
     assert scene.editor.get("night").due == due
 

@@ -59,7 +59,7 @@ def _task(line: bytes, now: datetime) -> NewTask:
 
 @dataclass(kw_only=True)
 class _Result:
-    """The result of the lines so far; of a failure, its line and why."""
+    """The result of the lines so far. A failure has its line and its reason."""
 
     added: int = 0
     there_already: int = 0

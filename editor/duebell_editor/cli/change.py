@@ -248,7 +248,7 @@ def _ask(context: Context, verb: Verb, chosen: Selection, filters: Mapping[str, 
 def _change(
     editor: Editor, out: Output, verb: Verb, ids: Sequence[str]
 ) -> tuple[list[str], list[ChangeFailure]]:
-    """Change these tasks in chunks; the ids of those that are changed, and the failures."""
+    """Change these tasks in chunks. Returns the ids of the changed tasks, and the failures."""
     changed: list[str] = []
     failures: list[ChangeFailure] = []
     try:

@@ -130,7 +130,7 @@ def failures(context: Context) -> None:
         context.answer(plain_values(found))
         return
     if not found.groups:
-        context.out.note("nothing found")
+        context.answer([])
     for group in found.groups:
         count = count_of(group.failed + len(group.failing))
         title = f"{count} of {group.action}: {group.error or 'no error'}"

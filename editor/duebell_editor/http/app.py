@@ -27,7 +27,7 @@ from duebell_shared.tasks.task import STARTS_WITHIN
 
 _DESCRIPTION = (
     "Tasks that run later: look at the queue, add to it, change what is in it. Every error is a problem "
-    "document (RFC 9457) with words for people in `detail`, for unknown paths (404) and methods (405) too."
+    "document (RFC 9457), also for unknown paths (404) and methods (405). Its `detail` explains it to people."
 )
 
 _READ_ONLY = " This server is read-only: requests that would change something are answered with 403."

@@ -140,7 +140,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def body(self) -> str:
-        """The entry as a message of its own: of a list, only this entry."""
+        """The entry as a message of its own, without the other entries of its list."""
         if self.place is None:
             return self.message.body
         try:

@@ -204,14 +204,17 @@ export function moment(name, iso = null) {
   let original; // ISO text
   let asShown; // what the input makes of it
 
+  // While the text is unchanged, so is the instant: it may be the second one of an hour that comes twice.
+  const isUnchanged = () => original && input.value === asShown;
+
   function draw() {
     const found = instantsOf(input.value);
     const asRead = new Date(input.value);
-    if (found.length > 1)
+    if (isUnchanged() || found.length === 1 || Number.isNaN(asRead.getTime())) note.replaceChildren();
+    else if (found.length)
       note.replaceChildren(
         `The clocks are set back then, and ${ownTime.format(found[0])} comes twice. The first is taken: ${clockAndZone(found[0])}.`,
       );
-    else if (found.length || Number.isNaN(asRead.getTime())) note.replaceChildren();
     else
       note.replaceChildren(
         `The clocks are set forward then, and there is no such time. It becomes ${clockAndZone(asRead)}.`,
@@ -219,7 +222,7 @@ export function moment(name, iso = null) {
   }
 
   function read() {
-    if (original && input.value === asShown) return original;
+    if (isUnchanged()) return original;
     const instant = instantsOf(input.value)[0] ?? new Date(input.value);
     return Number.isNaN(instant.getTime()) ? null : instant.toISOString();
   }

@@ -19,7 +19,6 @@ const FINER = { month: "day", day: "hour" };
 
 const MINUTE = 60000;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const LENGTH = { minute: MINUTE, hour: HOUR };
 
 const stepOf = ({ zoom }) => ZOOMS[zoom].step;

@@ -136,7 +136,11 @@ def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> It
 
     A process that dies just before an attempt leaves a failure without a start. Then a follow-up cannot be
     compared if its task recurs, or if the first start of its task came after that was added anew.
+
+    A process that is paused there for longer than its lease is taken for dead, too, and starts the attempt
+    afterwards: see "not promised" in docs/guarantees.md.
     """
+    given_up = {task.id for task in tasks if task.failure and task.failure.type == "WorkerDied"}
     recurring = {task.id for task in tasks if task.recurrence}
     created = {task.id: task.created_at for task in tasks}
     first: dict[str, Start] = {}
@@ -146,7 +150,7 @@ def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> It
         parent = _parent(task.id)
         if parent is None or task.id not in first or parent not in first:
             continue
-        if parent in recurring and task.id.startswith(f"{parent}/{Cause.FAILED}"):
+        if parent in recurring | given_up and task.id.startswith(f"{parent}/{Cause.FAILED}"):
             continue
         if task.created_at < created.get(parent, task.created_at) <= first[parent].clock:
             continue

@@ -9,9 +9,8 @@ import pytest
 from duebell_editor.cli.program import run
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.parameters import IN_TEMPLATE, environment_of, settings_of
+from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
-from duebell_shared.settings import Settings
 from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.slow
@@ -23,13 +22,6 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    done = duebell("deploy", "--actions", "jobs:worker", "--name", "my_queue", folder=tmp_path)
-
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -99,10 +91,3 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
         run()
     assert seen == [given]
     assert given.keys() - {"Anything"} <= IN_TEMPLATE
-
-
-def test_editors_are_told_of_the_intake() -> None:
-    settings = settings_of("shop", {"Intake": "yes"})
-    assert environment_of(settings)["DUEBELL_INTAKE"] == settings.intake == "shop-intake"
-    assert Settings.from_env(environment_of(settings)).intake == "shop-intake"
-    assert "DUEBELL_INTAKE" not in environment_of(settings_of("shop", {"Intake": "no"}))

@@ -1,17 +1,15 @@
 """The scheduler for users' tests: time passes, also on a frozen wall clock, the rule rings, actions run."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import time_machine
 from freezegun import freeze_time
 
-from duebell import Editor, InvalidQuery, NewTask, Snooze, Status, Task, Then, UnknownAction, Worker
+from duebell import InvalidQuery, NewTask, Snooze, Status, Task, UnknownAction, Worker
 from duebell.testing import FrozenClock, Rehearsal
-from duebell_shared.schedules.calendars import Calendar
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
@@ -49,59 +47,6 @@ def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> Non
     assert rehearsal.now == datetime(2026, 1, 15, 0, 1, tzinfo=UTC)
     assert rehearsal.editor.get("trial-bob").status is Status.DONE
     assert rehearsal.editor.status().healthy
-
-
-def add_with_a_calendar(editor: Editor) -> None:
-    editor.import_calendar("off", Calendar(days={date(2026, 1, 2): "off"}, ends=date(2027, 12, 31)))
-    editor.add("note", schedule="0 9 * * *", calendar="off", max_runs=2)
-
-
-def add_recurring_and_backfill(editor: Editor) -> None:
-    editor.add("note", schedule="0 9 * * *", id="daily", payload="daily", max_runs=1)
-    editor.backfill("daily", datetime(2025, 12, 1, tzinfo=UTC), datetime(2025, 12, 2, 10, tzinfo=UTC))
-
-
-#: Tasks that are added at midnight, and the notes then, each with its hour.
-FEATURES: dict[str, tuple[Callable[[Editor], object], list[tuple[int, object]]]] = {
-    "calendar": (add_with_a_calendar, [(9, {}), (57, {})]),
-    "backfill": (add_recurring_and_backfill, [(0, "daily"), (0, "daily"), (9, "daily")]),
-    "closed hours": (lambda editor: editor.add("closes", due=HOUR), [(6, "opened")]),
-    "batch": (
-        lambda editor: editor.batch(
-            "b", [NewTask(action="adds", due=2 * HOUR, payload=1)], then=Then("note")
-        ),
-        [(2, {"batch": {"id": "b", "done": 1, "failed": 0, "cancelled": 0, "expired": 0}})],
-    ),
-    "result": (
-        lambda editor: editor.add("adds", due=HOUR, payload=1, then=Then("note", result_as="total")),
-        [(1, {"total": 2})],
-    ),
-    "time-out": (lambda editor: editor.add("hangs", due=HOUR, on_failed="note"), [(1, "TimedOut")]),
-}
-
-
-@pytest.mark.parametrize("name", FEATURES)
-def test_each_feature_can_be_rehearsed(name: str) -> None:
-    # Given a worker whose actions have them, and tasks that use one
-    worker, noted = Worker(), list[tuple[int, object]]()
-    rehearsal = Rehearsal(worker)
-    begun, (add, expected) = rehearsal.now, FEATURES[name]
-
-    def note(payload: Any) -> None:
-        error = payload.get("error") if isinstance(payload, dict) else None
-        noted.append(((rehearsal.now - begun) // HOUR, error["type"] if error else payload))
-
-    def hang() -> None:
-        rehearsal.work(5 * MINUTE)
-
-    worker.action("note")(note)
-    worker.action("closes", closed="00:00-06:00")(lambda: note("opened"))
-    worker.action("adds", keep_result=True)(lambda payload: payload + 1)
-    worker.action("hangs", timeout=MINUTE, attempts=1)(hang)
-    add(rehearsal.editor)
-    # When time passes, then
-    rehearsal.let_time_pass(4 * DAY)
-    assert noted == expected
 
 
 @pytest.mark.parametrize("action", ["limited", "polls"])

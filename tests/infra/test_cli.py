@@ -1,16 +1,23 @@
 """The program `duebell`, as far as it needs no AWS."""
 
+import json
 import socket
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bench.costs import rows
+from typer.testing import CliRunner
 
-from duebell_editor.cli.program import run
+from duebell_editor.cli.program import app, run
+from duebell_editor.simulation.cost import Usage, cost, measured
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment
 from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
+from duebell_shared.settings import Precision
 from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.slow
@@ -91,3 +98,25 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
         run()
     assert seen == [given]
     assert given.keys() - {"Anything"} <= IN_TEMPLATE
+
+
+def cost_of(*arguments: str) -> Any:
+    """What `duebell cost` tells programs."""
+    return json.loads(CliRunner().invoke(app, ("cost", *arguments)).stdout)
+
+
+def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
+    options = ("--recurring", "hourly", "--precision", "second", "--json")
+    told = cost_of("--tasks", "3", *options)
+    usage = Usage(
+        tasks=3 * 720, at_a_time=1, every=timedelta(minutes=20), recurs=True, precision=Precision.SECOND
+    )
+    assert told["usd_a_month"]["total"] == pytest.approx(cost(usage, measured()).dollars, abs=1e-3)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 10, 400, 1_000])
+def test_the_command_says_what_the_page_says_of_the_same_tasks(at_a_time: int) -> None:
+    [row] = [one for one in rows(measured()) if one.what.startswith(f"once, {at_a_time:,} due at a time")]
+    tasks = 720 * at_a_time
+    told = cost_of("--tasks", str(tasks), "--at-a-time", str(at_a_time), "--json")
+    assert told["usd_a_month"]["total"] == pytest.approx(row.minute.dollars * tasks / 1e6, abs=1e-4)

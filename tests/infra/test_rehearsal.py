@@ -1,43 +1,27 @@
 """The scheduler for users' tests: time passes, also on a frozen wall clock, the rule rings, actions run."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
 from freezegun import freeze_time
 
-from duebell import InvalidQuery, NewTask, Snooze, Status, Task, UnknownAction, Worker
-from duebell.testing import FrozenClock, Rehearsal
+from duebell import InvalidQuery, NewTask, Snooze, Status, UnknownAction, Worker
+from duebell.testing import Rehearsal
 
 DAY, HOUR, MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
 
 
-@pytest.fixture
-def expired() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def worker(expired: list[str]) -> Worker:
-    worker = Worker()
-
-    @worker.action("expire", attempts=2)
-    def expire(payload: dict[str, str], task: Task) -> None:
-        if payload.get("fails") and task.attempt == 1:
-            raise ValueError("the first time")
-        expired.append(payload["user"])
-
-    return worker
-
-
-def test_it_begins_at_a_time_that_is_the_same_on_every_machine(worker: Worker) -> None:
+def test_it_begins_at_a_time_that_is_the_same_on_every_machine() -> None:
     with pytest.raises(InvalidQuery, match="now: must be a datetime with a time zone"):
-        Rehearsal(worker, now=datetime(2026, 3, 28))  # noqa: DTZ001
+        Rehearsal(Worker(), now=datetime(2026, 3, 28))  # noqa: DTZ001
 
 
-def test_nothing_runs_before_its_time(worker: Worker, expired: list[str]) -> None:
+def test_nothing_runs_before_its_time() -> None:
+    worker, expired = Worker(), list[str]()
+    worker.action("expire")(lambda payload: expired.append(payload["user"]))
     rehearsal = Rehearsal(worker)
     rehearsal.editor.add("expire", due=14 * DAY, payload={"user": "bob"}, id="trial-bob")
     assert rehearsal.let_time_pass(14 * DAY - MINUTE) == []
@@ -89,44 +73,29 @@ def test_what_the_worker_declares_is_there_once_it_is_deployed() -> None:
 MORNING = datetime(2026, 3, 28, 10, tzinfo=UTC)
 
 
-@pytest.fixture
-def seen() -> list[tuple[datetime, datetime]]:
-    """The time in the payload of each task that was run, and the time of the run."""
-    return []
-
-
-@pytest.fixture
-def timed(seen: list[tuple[datetime, datetime]]) -> Worker:
-    """A worker that is made before the clock is frozen, as modules are imported before tests."""
-    worker = Worker()
+@pytest.mark.parametrize(
+    "freezer",
+    [freeze_time(MORNING), time_machine.travel(MORNING, tick=False)],
+    ids=["freezegun", "time-machine"],
+)
+def test_actions_and_the_test_see_the_time_of_the_rehearsal(freezer: Any) -> None:
+    # Given a worker that is made before the clock is frozen, as modules are imported before tests
+    worker, seen = Worker(), list[tuple[datetime, datetime]]()
 
     @worker.action("act")
     def act(*, at: datetime) -> None:
         seen.append((at, datetime.now(UTC)))
 
-    return worker
-
-
-@pytest.fixture(params=["freezegun", "time-machine"])
-def frozen(request: pytest.FixtureRequest, timed: Worker) -> Iterator[FrozenClock]:
-    """A wall clock that stands at ten in the morning, until it is moved."""
-    clock = freeze_time(MORNING) if request.param == "freezegun" else time_machine.travel(MORNING, tick=False)
-    with clock as frozen:
-        yield frozen
-
-
-def test_actions_and_the_test_see_the_time_of_the_rehearsal(
-    timed: Worker, frozen: FrozenClock, seen: list[tuple[datetime, datetime]]
-) -> None:
-    rehearsal = Rehearsal(timed)
-    assert datetime.now(UTC) == MORNING
-    rehearsal.also_move(frozen)
-    assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 1, tzinfo=UTC)
-    # Also as times in payloads, which the clock's own types are then
-    rehearsal.editor.add("act", due=datetime.now(UTC) + DAY, payload={"at": datetime.now(UTC)})
-    rehearsal.let_time_pass(3 * DAY)
+    with freezer as frozen:
+        rehearsal = Rehearsal(worker)
+        assert datetime.now(UTC) == MORNING
+        rehearsal.also_move(frozen)
+        assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 1, tzinfo=UTC)
+        # Also as times in payloads, which the clock's own types are then
+        rehearsal.editor.add("act", due=datetime.now(UTC) + DAY, payload={"at": datetime.now(UTC)})
+        rehearsal.let_time_pass(3 * DAY)
+        assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 4, tzinfo=UTC)
     assert seen == [(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC))]
-    assert datetime.now(UTC) == rehearsal.now == datetime(2026, 1, 4, tzinfo=UTC)
 
 
 def test_an_async_test_has_an_async_action_run_in_a_thread() -> None:

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from duebell_infra.deploy.deliveries import LISTS
-from tests.infra.both import properties
+from tests.infra.conftest import properties
 from tests.infra.policies import ACCOUNT, statements_of, worker_document
 from tests.support import REGION
 

@@ -1,6 +1,7 @@
 """CloudFormation and Terraform describe one system, in all regions: what the one has, the other has."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,7 @@ from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untype
 
 from duebell_shared.bell.armer import arming_event
 from duebell_shared.bell.expression import FAR_SENTINEL
-from tests.infra.both import properties, snake
+from tests.infra.conftest import properties
 from tests.terraform import MODULE
 
 #: Resources of the template, each with what the module has in its place.
@@ -62,6 +63,10 @@ UNTAGGABLE = {
 }
 
 NONE = {"Ref": "AWS::NoValue"}
+
+
+def snake(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def literals(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,6 @@ import pytest
 
 from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import DeployFailed
-from tests.infra.both import properties
 from tests.support import create_table
 
 pytestmark = pytest.mark.moto
@@ -24,7 +23,7 @@ def test_a_table_gets_what_the_template_gives_one(session: boto3.Session, templa
         "expiry by expires_at on",
         "deletion protection on",
     ]
-    declared = properties(template, "Table")
+    declared = template["Resources"]["Table"]["Properties"]
     table = dynamodb.describe_table(TableName="duebell")["Table"]
     assert table["DeletionProtectionEnabled"] is True
     backups = dynamodb.describe_continuous_backups(TableName="duebell")["ContinuousBackupsDescription"]

@@ -108,13 +108,15 @@ def test_a_task_whose_minute_passed_while_the_stack_was_stopped_runs_after_the_s
 
 
 def test_an_action_at_work_ends_with_the_stack(tmp_path: Path) -> None:
-    file = tmp_path / "process"
+    starts = tmp_path / "starts"
     with EmbeddedStack(tmp_path / "state", actions=ACTIONS, folder=HERE) as stack:
         editor = Editor(stack.settings, session=stack.session)
-        editor.add("linger", due=NOW, payload={"file": str(file)})
+        payload = {"starts": str(starts), "gate": str(tmp_path / "closed")}
+        editor.add("pass_gate", due=NOW, payload=payload)
         stack.session.client("lambda").invoke(FunctionName="duebell", InvocationType="Event")
-        wait_for(lambda: file.exists() and file.read_text())
-    wait_for(lambda: not Path("/proc", file.read_text()).exists())
+        wait_for(lambda: starts.exists() and starts.read_text())
+    _, process = starts.read_text().split()
+    wait_for(lambda: not Path("/proc", process).exists())
 
 
 NOW = timedelta(0)

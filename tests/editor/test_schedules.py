@@ -8,40 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from duebell import Bucket, Status
+from duebell import Bucket
 from duebell_editor.listing import timeline
 from duebell_editor.listing.recurring import coming
 from duebell_editor.listing.timeline import Step, edges
 from tests.editor.memory import Scheduler
-from tests.editor.paging import all_ids
 from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
-
-
-def furnish(scheduler: Scheduler) -> None:
-    """Recurring tasks of each kind, and others."""
-    editor = scheduler.editor
-    for id in ("d-runs", "c-new", "b-paused", "a-cancelled", "e-fails"):
-        editor.add("act", schedule="rate(1 hour)", id=id)
-    editor.pause("b-paused")
-    editor.cancel("a-cancelled")
-    editor.add("act", due=HOUR, id="once")
-    editor.add("act", due=HOUR, id="once-paused")
-    editor.pause("once-paused")
-    scheduler.clock.advance(HOUR)
-    scheduler.become(editor.get("d-runs"), Status.RUNNING)
-    scheduler.become(editor.get("e-fails"), Status.FAILED)
-
-
-def test_recurring_tasks_are_listed_those_that_fail_first(scheduler: Scheduler) -> None:
-    furnish(scheduler)
-    everyone = ["e-fails", "c-new", "d-runs", "b-paused"]
-    for limit in (1, 2, 3, 4, 1000):
-        assert all_ids(scheduler.editor.schedules, limit=limit) == everyone
-    assert all_ids(scheduler.editor.schedules, prefix="b-") == ["b-paused"]
-    assert scheduler.editor.schedules(limit=4).cursor is None
 
 
 def counts(buckets: tuple[Bucket, ...]) -> list[int]:

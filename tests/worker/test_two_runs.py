@@ -2,45 +2,27 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
-from duebell import Editor, Worker
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.settings import Precision
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.called import Called
-from tests.worker.hooked_store import HookedStore
-from tests.worker.memory import in_lane, memory_backend
+from tests.worker.memory import in_lane
 from tests.worker.other_runs import Other
+from tests.worker.scene import MINUTE, SECOND, Scene
 from tests.worker.stage import Stage
-
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 #: The time within which a waiting run sees a change of the arming record.
 LOOK = timedelta(seconds=0.25)
 
 
-class Scene:
-    """A worker with two places over a queue in memory; `starts` are those of its action `act`."""
-
-    def __init__(self, clock: Clock, stage: Stage) -> None:
-        self.clock, self.stage = clock, stage
-        self.store, self.called = HookedStore(), Called()
-        settings: dict[str, Any] = {"parallel_runs": 1, "precision": Precision.SECOND}
-        self.backend = self.called.by(memory_backend(clock, self.store, **settings))
-        self.editor = Editor(backend=self.backend)
-        self.starts: list[datetime] = []
-        self.worker = Worker(backend=self.backend, pool=stage, concurrency=2)
-        self.worker.action("act")(lambda: self.starts.append(clock.now))
-
-
 @pytest.fixture
 def scene(clock: Clock, stage: Stage) -> Scene:
-    return Scene(clock, stage)
+    """A worker with two places, whose runs wait to the second."""
+    return Scene(clock, pool=stage, places=2, calls=True, parallel_runs=1, precision=Precision.SECOND)
 
 
 def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable[..., None]:
@@ -74,9 +56,9 @@ def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(scene
     assert scene.called.events == []
 
 
-def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(scene: Scene) -> None:
+def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(scene: Scene, stage: Stage) -> None:
     other = Other(scene.backend, 0, 1)
-    scene.worker.action("long")(lambda: scene.stage.sleep(30))
+    scene.worker.action("long")(lambda: stage.sleep(30))
     scene.editor.add("long", due=NOON, id=in_lane(2))
     scene.editor.add("act", due=NOON + 100 * SECOND, id=in_lane(3))
     given: list[datetime] = []

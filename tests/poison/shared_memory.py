@@ -1,4 +1,4 @@
-"""A scheduler in memory for real threads: a store behind a lock, and a rule that notes overlapping settings."""
+"""A scheduler in memory for real threads: a locked store, and a rule that notes overlapping settings."""
 
 import inspect
 import threading

@@ -21,7 +21,7 @@ from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "SharedStore"]
 
 _KEEP = RetentionPolicy(retention=timedelta(days=30))
 

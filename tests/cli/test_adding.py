@@ -81,10 +81,7 @@ def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor
 
     assert duebell("update", "a", "--then", "report").status == 0
     assert editor.get("a").then == FollowUp(action="report", payload_json="{}")
-    for wrong, why in (
-        ("{", "--then is not JSON"),
-        ('{"after": 1}', "then: Object missing"),
-    ):
+    for wrong, why in (("{", "--then is not JSON"), ('{"after": 1}', "then: Object missing")):
         status, _, err = duebell("add", "x", "--in", "1h", "--then", wrong)
         assert (status, why in err) == (2, True)
 

@@ -143,10 +143,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
     [
         (["add"], "give the ACTION to run, or --from FILE"),
         (["add", "x"], "give --due, a date and time, --in, a time from now, or --schedule"),
-        (
-            ["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"],
-            "give --due or --in, not both",
-        ),
+        (["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"], "give --due or --in, not both"),
         (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
         (["add", "x", "--due", "soon"], "is not an ISO-8601 date and time"),
         (
@@ -167,10 +164,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         # Errors of the library about its input name the option or argument.
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (
-            ["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'],
-            "is not JSON: the name 'a'",
-        ),
+        (["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'], "is not JSON: the name 'a'"),
         (
             ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
             "cannot be combined with a schedule",

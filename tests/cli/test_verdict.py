@@ -90,11 +90,7 @@ def scene(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch)
     ],
 )
 def test_all_say_the_same_of_the_same_queue(
-    scene: Scene,
-    duebell: Duebell,
-    make: Callable[[Scene], object],
-    kinds: list[ProblemKind],
-    overdue: int,
+    scene: Scene, duebell: Duebell, make: Callable[[Scene], object], kinds: list[ProblemKind], overdue: int
 ) -> None:
     # Given a queue in this state
     make(scene)

@@ -38,11 +38,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
     ("body", "field", "reason"),
     [
         ({"due": DUE}, "action", "is missing"),
-        (
-            {"action": "x"},
-            "due",
-            "is missing: give a time or a length of time from now; a new task can",
-        ),
+        ({"action": "x"}, "due", "is missing: give a time or a length of time from now; a new task can"),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
@@ -80,10 +76,7 @@ def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
         (b'{"action": "\xff"}', "it is not UTF-8"),
         (b'{"payload": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
         (b"[" * 100_000, "it is nested too deeply"),
-        (
-            b'{"action": "greet", "due": "soon", "action": "boom"}',
-            "the name 'action' is twice",
-        ),
+        (b'{"action": "greet", "due": "soon", "action": "boom"}', "the name 'action' is twice"),
         (b'{"payload": {"a": {"b": 1, "b": 2}}}', "the name 'b' is twice in one object"),
         ('{"action": "x"}'.encode("utf-16"), "it is not UTF-8"),
     ],

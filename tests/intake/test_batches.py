@@ -260,8 +260,7 @@ def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(inbox: Inbox) -
     queues = inbox.queues
     sent: list[int] = []
     queues.sqs.meta.events.register(
-        "before-parameter-build.sqs.SendMessageBatch",
-        lambda params, **_: sent.append(len(params["Entries"])),
+        "before-parameter-build.sqs.SendMessageBatch", lambda params, **_: sent.append(len(params["Entries"]))
     )
     letters = [DeadLetter("x" * size, {"duebell-reason": "r"}) for size in [1] * 11 + [200_000] * 2]
     assert bury(queues.sqs, f"{queues.url}-dead-letters", letters) == [True] * 13

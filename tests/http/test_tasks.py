@@ -6,41 +6,24 @@ import pytest
 from fastapi.testclient import TestClient
 
 from duebell import Editor
-from tests.http.asking import TOMORROW, add
+from tests.http.conftest import TOMORROW, add
 
 
 def test_a_task_that_is_added_is_stored_and_the_rule_rings_for_it(client: TestClient, editor: Editor) -> None:
-    # When
-    response = client.post(
-        "/api/tasks",
-        json={
-            "action": "put_on_sale",
-            "due": "2026-12-31T01:00:00+01:00",
-            "payload": {"item": 42},
-            "id": "a b/c",
-        },
-    )
-    # Then
+    given = {"action": "put_on_sale", "payload": {"item": 42}, "id": "a b/c"}
+    response = client.post("/api/tasks", json={**given, "due": "2026-12-31T01:00:00+01:00"})
     assert response.status_code == 201
     assert response.headers["location"] == "/api/tasks/a%20b%2Fc"
-    given = {
-        "id": "a b/c",
-        "action": "put_on_sale",
-        "payload": {"item": 42},
-        "due": "2026-12-31T00:00:00.000Z",
-    }
-    made = {"status": "scheduled", "queued": given["due"], "starts_by": "2026-12-31T00:03:30.000Z", "rev": 1}
-    told = {"changed_by": "http", "spread": 0, "can": ["move", "update", "cancel", "pause", "run_now"]}
+    due = "2026-12-31T00:00:00.000Z"
+    made = {"status": "scheduled", "due": due, "queued": due, "starts_by": "2026-12-31T00:03:30.000Z"}
+    told = {"rev": 1, "changed_by": "http", "can": ["move", "update", "cancel", "pause", "run_now"]}
     assert response.json() == {**response.json(), **given, **made, **told}
     assert editor.status().rings_at == datetime(2026, 12, 31, tzinfo=UTC)
 
 
 def test_if_exists_says_what_to_do_with_a_taken_id(client: TestClient) -> None:
     sale = {"action": "x", "due": TOMORROW, "id": "sale"}
-    # Given that a new one is made, whatever was to become of another
-    made = client.post("/api/tasks", json={**sale, "payload": 1, "if_exists": "keep"})
-    assert (made.status_code, made.headers["location"]) == (201, "/api/tasks/sale")
-    # Then one that was there is none that was made
+    assert client.post("/api/tasks", json={**sale, "payload": 1, "if_exists": "keep"}).status_code == 201
     for word, payload in (("keep", 1), ("replace", 3)):
         there = client.post("/api/tasks", json={**sale, "payload": 3, "if_exists": word})
         assert (there.status_code, there.json()["payload"]) == (200, payload)
@@ -55,48 +38,34 @@ def test_if_exists_says_what_to_do_with_a_taken_id(client: TestClient) -> None:
 def test_payloads_come_back_as_they_went_in(client: TestClient, text: str) -> None:
     body = f'{{"action": "x", "due": "{TOMORROW}", "id": "n", "payload": [{text}]}}'
     added = client.post("/api/tasks", content=body, headers={"Content-Type": "application/json"})
-    assert added.status_code == 201
-    got = client.get("/api/tasks/n").json()
-    assert repr(got["payload"]) == repr(added.json()["payload"])
-    assert got["payload"] == client.get("/api/tasks").json()["tasks"][0]["payload"]
-    if not text.startswith('"'):
-        assert f'"payload":[{text}]' in added.text
+    for answer in (added, client.get("/api/tasks/n"), client.get("/api/tasks")):
+        assert f'"payload":[{text}]' in answer.text.replace("\x00", "\\u0000")
 
 
 def test_a_due_date_may_be_given_as_the_seconds_until_then(client: TestClient) -> None:
-    # As the command line's --in does
     added = client.post("/api/tasks", json={"action": "x", "in": 90, "id": "soon"})
-    assert (added.status_code, added.json()["due"]) == (201, "2026-11-21T12:01:30.000Z")
+    assert added.json()["due"] == "2026-11-21T12:01:30.000Z"
     moved = client.post("/api/tasks/soon/move", json={"in": 0.5})
-    assert (moved.status_code, moved.json()["due"]) == (200, "2026-11-21T12:00:00.500Z")
+    assert moved.json()["due"] == "2026-11-21T12:00:00.500Z"
     for body, due in (({"in": 3600}, "13:00"), ({"in": 7200, "payload": 1}, "14:00")):
         changed = client.patch("/api/tasks/soon", json=body)
-        assert (changed.status_code, changed.json()["due"]) == (200, f"2026-11-21T{due}:00.000Z")
-    assert changed.json()["payload"] == 1
+        assert changed.json()["due"] == f"2026-11-21T{due}:00.000Z"
     # And neither, or both, is wrong
     for wrong, field in (({}, "due"), ({"in": 1, "due": TOMORROW}, "in")):
         refused = client.post("/api/tasks/soon/move", json=wrong)
         assert (refused.status_code, refused.json()["field"]) == (422, field)
-    assert client.get("/api/tasks/soon").json()["rev"] == changed.json()["rev"]
 
 
 def test_a_task_is_unique_by_its_payload_alone_and_in_a_list(client: TestClient) -> None:
-    # Given
     body = {"action": "ship", "in": 3600, "payload": {"order": 42}, "unique": ["order"]}
-    first = client.post("/api/tasks", json=body)
-    # When it is added again, pushed, and added in a list
-    again = client.post("/api/tasks", json=body)
-    pushed = client.post("/api/tasks", json={**body, "if_exists": "push"})
+    first = client.post("/api/tasks", json=body).json()
+    assert client.post("/api/tasks", json=body).status_code == 409
+    assert client.post("/api/tasks", json={**body, "if_exists": "push"}).json()["id"] == first["id"]
     other = {**body, "payload": {"order": 43}, "if_exists": "keep"}
     many = client.post("/api/tasks", json=[{**body, "if_exists": "keep"}, other])
-    wrong = client.post("/api/tasks", json=[other, {**other, "unique": ["dew"]}])
-    # Then
-    id = first.json()["id"]
-    assert (first.status_code, again.status_code, pushed.json()["id"]) == (201, 409, id)
     assert [one["outcome"] for one in many.json()["results"]] == ["kept", "added"]
-    assert many.json()["results"][0]["id"] == id
-    assert wrong.status_code == 422
-    assert "tasks[1].unique" in wrong.text
+    wrong = client.post("/api/tasks", json=[other, {**other, "unique": ["dew"]}])
+    assert (wrong.status_code, "tasks[1].unique" in wrong.text) == (422, True)
 
 
 def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
@@ -106,13 +75,11 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
     added = client.post("/api/tasks", json={"action": "work", "in": 60, "batch": "b", "id": "m"})
     # When it is closed
     closed = client.post("/api/tasks/b/close")
-    # Then it waits for its task, and takes no more
+    # Then it waits for its task
     assert (made.status_code, added.status_code, added.json()["batch"]) == (201, 201, "b")
     assert (closed.json()["status"], closed.json()["can"]) == ("blocked", ["cancel"])
     counts = {"left": 1, "done": 0, "failed": 0, "cancelled": 0, "expired": 0}
     assert closed.json()["members"] == {"open": False, **counts, "on_failed": "alarm", "after": 0}
-    late = client.post("/api/tasks", json={"action": "work", "in": 60, "batch": "b"})
-    assert (late.status_code, "is closed" in late.text) == (409, True)
     # And one is made with its tasks by one request, which can be repeated
     whole = {"id": "c", "tasks": [{"action": "work", "in": 60}, {"action": "work", "in": 90}]}
     for _ in range(2):
@@ -133,23 +100,11 @@ def test_a_batch_is_made_filled_and_closed(client: TestClient) -> None:
 def test_null_takes_away(client: TestClient) -> None:
     # Given a task with all that it can do without
     rules = {"start": "2026-12-01T00:00Z", "end": "2027-01-01T00:00Z", "missed": "all", "max_runs": 3}
-    client.post(
-        "/api/tasks",
-        json={
-            "action": "x",
-            "schedule": "0 9 * * *",
-            "timezone": "Europe/Berlin",
-            "spread": 60,
-            "id": "r",
-            "payload": 1,
-            **rules,
-        },
-    )
+    rules |= {"timezone": "Europe/Berlin", "spread": 60, "payload": 1}
+    add(client, due=None, schedule="0 9 * * *", id="r", **rules)
     add(client, id="once", expires_after=60)
-    # When it is taken away
-    cleared = dict.fromkeys([*rules, "timezone", "spread", "payload"])
-    changed = client.patch("/api/tasks/r", json=cleared).json()
-    # Then it is as if it had never been there
+    # When it is taken away, then it is as if it had never been there
+    changed = client.patch("/api/tasks/r", json=dict.fromkeys(rules)).json()
     schedule = {"expression": "0 9 * * *", "timezone": "UTC", "start": None, "end": None}
     recurrence = changed["recurrence"]
     assert recurrence["schedule"] == schedule

@@ -105,11 +105,12 @@ def test_a_task_that_never_returns_does_not_hold_up_the_lanes_that_are_to_be_han
     scene.worker.action("hangs")(lambda: stage.sleep(float("inf")))
     for lane in (1, 2, 3):
         scene.editor.add("hangs", due=NOON, id=in_lane(lane, name="hangs"))
-    scene.editor.add_many({"action": "begin", "due": NOON} for _ in range(800))
+    scene.editor.add_many({"action": "begin", "due": NOON, "id": f"task-{n}"} for n in range(800))
     # When they are shared
     scene.worker.run(time_left=15 * MINUTE)
     # Then each is started, or left to another run, about as soon as one run alone would have started it
     assert max(began) < 3 * MINUTE
+    assert scene.shares == []  # a task is under way in each
 
 
 def test_a_run_by_hand_shares_nothing(scene: Sharing) -> None:

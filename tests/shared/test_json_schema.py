@@ -86,7 +86,6 @@ SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
         (Sale, SALE | {"colour": "blue"}, (".colour", 'must be one of "green", "red"')),
         (Sale, SALE | {"kind": True}, (".kind", 'must be one of 1, "x"')),
         (Sale, SALE | {"inner": {"price": 1, "tags": [1]}}, (".inner.tags[0]", "must be text")),
-        (Sale, SALE | {"inner": 3}, (".inner", "must be an object or null")),
         (Sale, SALE | {"count": 0}, (".count", "must be 1 or more")),
         (Sale, SALE | {"pair": [1]}, (".pair", "must have 2 elements or more")),
         (Sale, [], ("", "must be an object")),
@@ -97,8 +96,6 @@ SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
             (".next.names[0]", "must have 2 characters"),
         ),
         (Model, {"item": 1, "names": ["AB"]}, (".names[0]", "does not match its pattern")),
-        (int, 3.5, ("", "must be a whole number")),
-        (Any, [1, None], None),
         (list[Sale], [SALE, {}], ("[1].item", "is missing")),
     ],
 )

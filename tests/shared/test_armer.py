@@ -156,9 +156,14 @@ def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
     assert PATIENCE > 2 * HOLD
 
 
-def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: SharedStore, clock: Clock) -> None:
-    record = armer.read()
-    store.getting_in_first = [lambda: store.now_holds(record)] * 1000
+def test_a_record_that_keeps_changing_is_given_up_on(
+    armer: Armer, seen: ArmingRecord, store: SharedStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a record that others change before each swap
+    def change_first(*_: object) -> None:
+        store.now_holds(seen)
+
+    monkeypatch.setattr(store, "swap_record", change_first)
     with pytest.raises(NotArmed, match=r"kept changing: call ensure_armed\(\) to try again"):
         armer.lower({0: NOON})
     assert PATIENCE - timedelta(seconds=10) <= clock.now - NOON <= PATIENCE + timedelta(seconds=2)

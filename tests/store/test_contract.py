@@ -19,7 +19,7 @@ from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
-from tests.store.tasks import LATER, key, keys, task
+from tests.store.conftest import LATER, key, keys, task
 from tests.support import NOON
 
 # The arming record.

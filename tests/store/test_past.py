@@ -12,7 +12,7 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
-from tests.store.tasks import LATER, key, task
+from tests.store.conftest import LATER, key, task
 from tests.support import NOON
 
 KEEP = RetentionPolicy()
@@ -92,7 +92,7 @@ def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_s
     tasks = [
         recurring("new"),
         replace(recurring("runs"), status=Status.RUNNING),
-        replace(recurring("fails"), consecutive_failures=1),
+        recurring("fails").failed(FAILURE, now=LATER, keep=KEEP),
         paused,
         recurring("cancelled").cancelled(now=LATER, keep=KEEP),
         task("once").paused(),

@@ -9,7 +9,7 @@ from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
-from tests.store.tasks import LATER, key, keys, task
+from tests.store.conftest import LATER, key, keys, task
 from tests.support import NOON
 
 KEEP = RetentionPolicy()

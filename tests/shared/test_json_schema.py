@@ -56,6 +56,7 @@ class Trial(TypedDict, total=False):
     until: date
 
 
+INSTANT = Annotated[datetime, msgspec.Meta(tz=True)]
 SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
 
 
@@ -65,7 +66,7 @@ SALE = {"item": 1, "amount": "1.5", "at": "2026-12-31T00:00:00Z"}
         (Sale, SALE, None),
         (Sale, SALE | {"inner": {"price": 1, "tags": []}, "kind": "x", "pair": [1, "b"]}, None),
         (Sale, {"item": 1, "at": "2026-12-31T00:00:00Z"}, (".amount", "is missing")),
-        (datetime, "31.12.2026", ("", "must be a date-time as in 2026-12-31T09:00:00Z")),
+        (INSTANT, "31.12.2026", ("", "must be a date-time as in 2026-12-31T09:00:00Z")),
         (Sale, {"itme": 1}, (".item", "is missing: 'itme' is given, which is not a field")),
         (Sale, SALE | {"colou": "red"}, (".colou", "is not a field: did you mean colour? The fields are")),
         (Sale, SALE | {"wait": "P2DT10H", "key": "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"}, None),

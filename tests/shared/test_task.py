@@ -97,14 +97,6 @@ def test_what_each_status_allows(verb: str, status: Status) -> None:
     )
 
 
-def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
-    odd = NOON + timedelta(microseconds=1)
-    made = new_task(id="a", action="act", due=odd, payload=None, now=odd)
-    millisecond = NOON + timedelta(milliseconds=1)
-    assert (made.due, made.queued, made.created_at) == (millisecond, millisecond, millisecond)
-    assert made.to_retry(odd, FAILURE, now=DUE).queued == millisecond
-
-
 @pytest.mark.parametrize(
     ("id", "of_4", "of_16"),
     [("sale-42", 2, 14), ("trial-expiry:XYZ123", 1, 13), ("ü", 1, 5), ("a", 3, 3)],

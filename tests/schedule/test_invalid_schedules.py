@@ -76,14 +76,7 @@ def test_what_else_cannot_be(given: dict[str, Any], field: str, reason: str) -> 
 
 
 @pytest.mark.parametrize(
-    "same",
-    [
-        "cron(0 9 ? * MON-FRI *)",
-        " cron( 0  9 ? * mon-fri * ) ",
-        "Cron(0 9 ? * 2-6 *)",
-        "0 9 * * 1-5",
-        "0 9 * * MON-FRI",
-    ],
+    "same", [" cron( 0  9 ? * mon-fri * ) ", "Cron(0 9 ? * 2-6 *)", "0 9 * * 1-5", "0 9 * * MON-FRI"]
 )
 def test_ways_to_write_the_same(same: str) -> None:
     schedule = make_schedule(same, now=NOW)

@@ -92,15 +92,7 @@ def test_an_early_minute_rings_too_and_is_not_what_the_rule_is_set_for() -> None
 
 
 @pytest.mark.parametrize(
-    "expression",
-    [
-        "",
-        "rate(1 minute)",
-        "cron(0/5 * * * ? *)",
-        "cron(5 9 ? * MON 2026)",
-        "cron(30 10 5 12 ? 2026)",
-        "cron()",
-    ],
+    "expression", ["", "rate(1 minute)", "cron(0/5 * * * ? *)", "cron(5 9 ? * MON 2026)", "cron()"]
 )
 def test_an_expression_that_is_not_ours_is_set_for_no_minute(expression: str) -> None:
     ring = next_ring(expression, at("2026-11-21 12:00"))
@@ -154,11 +146,6 @@ def test_nothing_rings_for_nothing_but_once_and_no_outage_is_final(
     after = next_ring(expression, minute + outage)
     assert after is not None
     assert after - minute - outage <= (HEALS_WITHIN if outage <= 31 * DAY else _HEALS_LATE)
-
-
-def test_the_last_year_of_all_ends_it() -> None:
-    last = LATEST.replace(second=0, microsecond=0)
-    assert next_ring(expression_at(last, now=last - HOUR), last) is None
 
 
 # The minute that a rule is set to: never before the target, never too near, never later than it must be.

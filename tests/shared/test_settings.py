@@ -19,6 +19,14 @@ from duebell_shared.tasks.status import History
         ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
         ({"DUEBELL_HISTORY": "failed"}, Settings(history=History.FAILED)),
         ({"DUEBELL_KEPT_PAYLOAD": "0"}, Settings(kept_payload=0)),
+        (
+            {"DUEBELL_NAME": "sales", "DUEBELL_RULE": "bell"},
+            Settings(name="sales", table="sales", rule="bell", function="sales"),
+        ),
+        (
+            {"DUEBELL_NAME": "sales", "DUEBELL_FUNCTION": ""},
+            Settings(name="sales", table="sales", rule="sales", function=None),
+        ),
     ],
 )
 def test_from_the_environment(environ: dict[str, str], settings: Settings) -> None:

@@ -22,8 +22,7 @@ from duebell_shared.bell.arming import GRACE, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.cli.program import Duebell, fail
 from tests.cli.runbook import ALARMS, PROBLEMS, aws
-from tests.editor.test_delivery_targets import deliver
-from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
+from tests.editor.test_doctor import delete_all, delete_permission, delete_rule, delete_target, deliver
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
 from tests.worker.other_runs import die, die_while_running

@@ -1,12 +1,19 @@
-"""What each operation costs in AWS calls, and that none of them is a Scan."""
+"""What operations cost in AWS calls: no Scan, and as many for a long queue as for a short one."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
-from duebell import Editor, Status, Worker
+from duebell import Editor, Failure, Status, Worker
+from duebell_editor.listing import history as histories
+from duebell_editor.listing import timeline as timelines
 from duebell_shared.backend import Backend
-from tests.support import Calls, Clock
+from duebell_shared.queue.places import lane_of
+from duebell_shared.queue.store import AT_ONCE
+from duebell_shared.tasks.new_task import new_task
+from tests.support import NOON, Calls, Clock
 from tests.worker.called import Called
 
 HEAD = datetime(2026, 12, 1, tzinfo=UTC)
@@ -27,18 +34,12 @@ USED = {
 }
 
 
-@pytest.mark.parametrize("waiting", [1, 10, 200])
-def test_a_task_that_is_not_the_new_head_costs_one_write_and_one_read(
-    editor: Editor, calls: Calls, waiting: int
-) -> None:
-    # Given a queue
+def test_a_task_that_is_not_the_new_head_costs_one_write_and_one_read(editor: Editor, calls: Calls) -> None:
     editor.add("act", due=HEAD)
-    editor.add_many({"action": "act", "due": AFTER_IT} for _ in range(waiting - 1))
+    editor.add_many({"action": "act", "due": AFTER_IT} for _ in range(100))
     for number in range(8):  # whatever lane each is in
-        # When a task is added that is due later than its head
         calls.clear()
         editor.add("act", due=AFTER_IT + timedelta(seconds=number))
-        # Then that is a write and a read, and the rule is left alone
         assert calls == {"PutItem": 1, "GetItem": 1}
 
 
@@ -72,38 +73,6 @@ def test_an_editor_reads_the_worker_once_a_minute(editor: Editor, calls: Calls, 
         assert calls == {"PutItem": 1, "GetItem": reads}
 
 
-def test_a_new_head_sets_the_rule_once(editor: Editor, calls: Calls) -> None:
-    editor.add("act", due=AFTER_IT)
-    calls.clear()
-    editor.add("act", due=HEAD)
-    assert calls == {"PutItem": 3, "GetItem": 1, "DescribeRule": 1, "PutRule": 1}
-
-
-def test_reading_a_task_is_one_read(editor: Editor, calls: Calls) -> None:
-    editor.add("act", due=HEAD, id="one")
-    calls.clear()
-    editor.get("one")
-    assert calls == {"GetItem": 1}
-
-
-def test_many_tasks_arm_once(editor: Editor, calls: Calls) -> None:
-    editor.ensure_armed()
-    calls.clear()
-    editor.add_many({"action": "act", "due": HEAD - timedelta(minutes=each)} for each in range(50))
-    assert calls["PutRule"] == 1
-    assert calls["GetItem"] <= 3  # the lanes, the worker, the record
-    assert calls["BatchExecuteStatement"] == 2  # 25 tasks each
-    assert calls["PutItem"] == 2  # the record: lowered with the rule held, confirmed
-
-
-def test_a_page_costs_what_it_shows(editor: Editor, calls: Calls) -> None:
-    editor.add_many({"action": "act", "due": HEAD + timedelta(minutes=each)} for each in range(120))
-    calls.clear()
-    page = editor.list(limit=20)
-    assert len(page.tasks) == 20
-    assert calls == {"GetItem": 1, "Query": 4, "BatchGetItem": 1}
-
-
 def test_nothing_is_a_scan_and_nothing_is_created(
     editor: Editor, backend: Backend, calls: Calls, clock: Clock
 ) -> None:
@@ -129,3 +98,53 @@ def test_nothing_is_a_scan_and_nothing_is_created(
     worker.run()
     # Then no call is any other than these
     assert set(calls) == USED
+
+
+#: The most that one look may cost, however much is stored.
+MOST = 20
+
+LOOKS: dict[str, Callable[[Editor], object]] = {
+    "list": lambda editor: editor.list(),
+    "list, latest first": lambda editor: editor.list(latest_first=True),
+    "list of the failed": lambda editor: editor.list(status="failed", latest_first=True),
+    "list of all that ended": lambda editor: editor.list(
+        status=["done", "failed", "expired", "cancelled"], latest_first=True
+    ),
+    "list of what failed": lambda editor: editor.list(status=["failed", "failing"], latest_first=True),
+    "find": lambda editor: editor.find("waits-"),
+    "failures": lambda editor: editor.failures(),
+    "past counts": lambda editor: editor.past_counts(),
+    "status": lambda editor: editor.status(),
+    "timeline": lambda editor: editor.timeline(NOON - timedelta(hours=24), count=48),
+    "timeline of a hundred minutes": lambda editor: editor.timeline(NOON, step="minute", count=100),
+    "past_timeline": lambda editor: editor.past_timeline(NOON - timedelta(hours=24), count=25),
+    "schedules": lambda editor: editor.schedules(),
+}
+
+
+def test_no_look_costs_more_than_some_calls(
+    editor: Editor, backend: Backend, calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given 2,000 tasks that wait, some of them overdue, 2,000 that have ended, and 120 that recur
+    waiting = [
+        {"action": "act", "due": NOON + timedelta(minutes=n % 100), "id": f"waits-{n}"} for n in range(2_000)
+    ]
+    recurring = [{"action": "act", "schedule": "rate(1 hour)"} for _ in range(120)]
+    editor.add_many([*waiting, *recurring])
+    keep, failure = backend.settings.retention_policy, Failure(type="E", message="")
+    past = []
+    for n in range(2_000):
+        at = NOON - timedelta(minutes=n % 100)
+        task = new_task(id=f"past-{n}", action="act", due=at, payload=None, now=NOON)
+        task = replace(task, lane=lane_of(task.id, 4))
+        past.append(task.failed(failure, now=at, keep=keep) if n % 2 else task.done(now=at, keep=keep))
+    for first in range(0, 2_000, AT_ONCE):
+        assert set(backend.store.insert_many(past[first : first + AT_ONCE])) == {True}
+    # And that this is more than are read at once
+    for module in (timelines, histories):
+        monkeypatch.setattr(module, "PAGE", 50)
+    for name, look in LOOKS.items():
+        calls.clear()
+        look(editor)
+        assert calls.total() <= MOST, (name, calls)
+        assert calls["Scan"] == 0

@@ -22,8 +22,7 @@ from duebell_shared.bell.arming import GRACE, Fullest, LastRun, RestingLane
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.cli.program import Duebell, fail
 from tests.cli.runbook import ALARMS, PROBLEMS, aws
-from tests.editor.test_delivery_targets import deliver
-from tests.editor.test_rule_repair import delete_all, delete_permission, delete_rule, delete_target
+from tests.editor.test_doctor import delete_all, delete_permission, delete_rule, delete_target, deliver
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
 from tests.worker.other_runs import die, die_while_running
@@ -283,20 +282,16 @@ def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
 @scene
 def unseen(night: Night) -> Iterator[dict[str, str]]:
     deliver(night.backend, remind=f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}")
-    yield from refusing(night.session, "sqs.GetQueueAttributes")
 
-
-def refusing(session: boto3.Session, call: str) -> Iterator[dict[str, str]]:
-    """IAM denies this call until somebody gives the permission."""
-    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, call)]
+    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetQueueAttributes")]
 
     def refuse(**_: object) -> None:
         for error in denied:
             raise error
 
-    session.events.register(f"before-call.{call}", refuse)
+    night.session.events.register("before-call.sqs.GetQueueAttributes", refuse)
     yield {}
-    denied.clear()
+    denied.clear()  # somebody gives the permission
 
 
 @scene

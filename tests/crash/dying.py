@@ -1,7 +1,7 @@
 """A process that dies at its n-th AWS call, and what happens by itself after that."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import SimpleNamespace
@@ -16,7 +16,6 @@ from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, is_set_for
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
-from duebell_worker.run.context import Pool
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
 
@@ -60,25 +59,6 @@ class Processes:
             Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep, client=self._session.client
         )
 
-    def dies(self, clock: Clock, call: Callable[[Editor], object], number: int, moment: Moment) -> bool:
-        """Make this call in a process that dies at its n-th call to AWS; tell whether it died."""
-        backend = self.connect(clock, dies_at=number, moment=moment)
-        try:
-            call(Editor(backend=backend))
-        except Death:
-            return True
-        finally:
-            self.connect(clock)
-        return False
-
-    @contextmanager
-    def another(self) -> Iterator[None]:
-        """What is called inside, another process calls, which does not die."""
-        kept = self._dies_at, self._made
-        self._dies_at = None
-        yield
-        self._dies_at, self._made = kept
-
     def expression(self) -> str:
         """Where the rule stands."""
         events = cast("Any", self._clients["events"])
@@ -101,65 +81,6 @@ class Processes:
             raise Death
 
 
-class Lambda:
-    """Invokes the worker when the rule rings, and again when it failed; the clock moves on with it."""
-
-    def __init__(
-        self,
-        processes: Processes,
-        clock: Clock,
-        actions: Callable[[Worker], None],
-        *,
-        pool: Pool | None = None,
-    ) -> None:
-        """`pool` is where actions run, one after the other if it is not given."""
-        self._pool = pool or InlinePool()
-        self._processes = processes
-        self._clock = clock
-        self._actions = actions
-
-    def invoke(self, backend: Backend) -> bool:
-        """One invocation; whether it ended well."""
-        worker = Worker(backend=backend, pool=lambda _: self._pool)
-        self._actions(worker)
-        context = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000)
-        try:
-            worker.handler(None, cast("Any", context))
-        except (Death, AwsError, NotArmed):
-            return False
-        return True
-
-    def retry(self) -> None:
-        """What Lambda does after an invocation that failed: two more, after one and two minutes."""
-        for minutes in (1, 2):
-            self._clock.advance(timedelta(minutes=minutes))
-            if self.invoke(self._processes.connect(self._clock)):
-                return
-
-    def let_it_ring(self) -> None:
-        """Whatever the rule is set to happens, as long as it is set to something that is still to come."""
-        for _ in range(_MOST_RINGS):
-            backend = self._processes.connect(self._clock)
-            minute = self._next_ring(backend)
-            if minute is None:
-                return
-            self._clock.now = max(self._clock.now, minute + timedelta(seconds=7))
-            if not self.invoke(backend):
-                self.retry()
-        raise AssertionError("the rule rings and rings")
-
-    def _next_ring(self, backend: Backend) -> datetime | None:
-        """The minute that the rule rings in; one that was over before is never rung for.
-
-        Nor is an echo of it, but for the one that the arming record counts on.
-        """
-        expression, record = self._processes.expression(), backend.armer.read()
-        minute = minute_of(expression, self._clock.now)
-        if record.echo_of and record.rings_at and is_set_for(expression, record.echo_of):
-            minute = record.rings_at
-        return minute if minute and minute + timedelta(minutes=1) > self._clock.now else None
-
-
 class World:
     """A scheduler on AWS in memory with a clock, a process in it that dies, and what ran when.
 
@@ -170,9 +91,6 @@ class World:
     #: From the one call to the next at which a process dies.
     step = 1
 
-    #: Options of the action `note`.
-    options: Mapping[str, Any] = {"keep_result": True}
-
     def __init__(self, processes: Processes, number: int, moment: Moment) -> None:
         processes.create_stack()
         self.processes = processes
@@ -182,16 +100,11 @@ class World:
         self.editor.ensure_armed()
         self.ran: list[tuple[str, datetime]] = []
         self.lived = False
-        self.lambda_ = Lambda(processes, self.clock, self.actions, pool=self.pool())
-
-    def pool(self) -> Pool:
-        """Where actions run."""
-        return InlinePool()
 
     def actions(self, worker: Worker) -> None:
         """Declares the action `note`."""
 
-        @worker.action("note", attempts=3, **self.options)
+        @worker.action("note", attempts=3, keep_result=True)
         def note(payload: dict[str, Any], task: Task) -> object:
             self.ran.append((task.id, self.clock.now))
             return self.note(payload, task)
@@ -210,7 +123,11 @@ class World:
 
     def calls(self, call: Callable[[Editor], object]) -> None:
         """A process makes this call, and dies."""
-        self.lived = not self.processes.dies(self.clock, call, self.number, self.moment)
+        backend = self.processes.connect(self.clock, dies_at=self.number, moment=self.moment)
+        with suppress(Death):
+            call(Editor(backend=backend))
+            self.lived = True
+        self.processes.connect(self.clock)
 
     def runs(self, after: timedelta, *, then: Callable[[], object] = lambda: None) -> None:
         """The rule rings after so long, the run dies, and all happens that happens by itself then.
@@ -218,18 +135,53 @@ class World:
         `then` is called by another process in between.
         """
         self.clock.advance(after + timedelta(seconds=7))
-        backend = self.processes.connect(self.clock, dies_at=self.number, moment=self.moment)
-        self.lived = self.lambda_.invoke(backend)
+        self.lived = self.invoke(self.processes.connect(self.clock, dies_at=self.number, moment=self.moment))
         if not self.lived:
-            self.lambda_.retry()
+            self._retry()
         self.processes.connect(self.clock)
         then()
         self.rings()
 
+    def invoke(self, backend: Backend) -> bool:
+        """One invocation; whether it ended well."""
+        worker = Worker(backend=backend, pool=lambda _: InlinePool())
+        self.actions(worker)
+        context = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000)
+        try:
+            worker.handler(None, cast("Any", context))
+        except (Death, AwsError, NotArmed):
+            return False
+        return True
+
+    def _retry(self) -> None:
+        """What Lambda does after an invocation that failed: two more, after one and two minutes."""
+        for minutes in (1, 2):
+            self.clock.advance(timedelta(minutes=minutes))
+            if self.invoke(self.processes.connect(self.clock)):
+                return
+
     def rings(self) -> None:
         """Whatever the rule is set to happens, until it is parked."""
-        self.lambda_.let_it_ring()
+        for _ in range(_MOST_RINGS):
+            backend = self.processes.connect(self.clock)
+            minute = self._next_ring(backend)
+            if minute is None:
+                break
+            self.clock.now = max(self.clock.now, minute + timedelta(seconds=7))
+            if not self.invoke(backend):
+                self._retry()
         assert self.processes.expression() == SENTINEL
+
+    def _next_ring(self, backend: Backend) -> datetime | None:
+        """The minute that the rule rings in; one that was over before is never rung for.
+
+        Nor is an echo of it, but for the one that the arming record counts on.
+        """
+        expression, record = self.processes.expression(), backend.armer.read()
+        minute = minute_of(expression, self.clock.now)
+        if record.echo_of and record.rings_at and is_set_for(expression, record.echo_of):
+            minute = record.rings_at
+        return minute if minute and minute + timedelta(minutes=1) > self.clock.now else None
 
     def ends_well(self, *done: str) -> None:
         """These tasks are done, and nothing else is wrong than tasks that failed."""

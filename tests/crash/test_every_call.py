@@ -1,23 +1,20 @@
 """For each scenario and each n: the process dies at its n-th AWS call, and nothing acknowledged is lost."""
 
-import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from itertools import pairwise
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from duebell import Abort, DuebellError, Editor, Snooze, Status, Task, TaskNotFound, Then, Worker, stopping
+from duebell import Abort, DuebellError, Editor, Status, Task, TaskNotFound, Then
 from duebell_editor.library import adder
 from duebell_shared.instants import render
 from duebell_shared.tasks.history import Result
-from tests.worker.stage import Stage
 
-from .dying import Death, Moment, Processes, World
+from .dying import Moment, Processes, World
 
 pytestmark = pytest.mark.slow
 
@@ -28,22 +25,13 @@ Change = Callable[[Editor], object]
 
 
 class Scene(World):
-    """A world whose tasks fail, abort, snooze and are told of their batch, as their payloads say.
-
-    hook  a call that another process makes while a run is at work
-    told  what the tasks were told that follow a batch
-    """
+    """A world whose tasks fail, abort and are told of their batch, as their payloads say."""
 
     def __init__(self, processes: Processes, number: int, moment: Moment) -> None:
         super().__init__(processes, number, moment)
-        self.hook: Change | None = None
         self.told: list[Any] = []
 
     def note(self, payload: dict[str, Any], task: Task) -> str:
-        if self.hook:
-            hook, self.hook = self.hook, None
-            with self.processes.another():
-                hook(self.editor)
         if "batch" in payload:
             assert all(task.status.is_finished for task in self.editor.find("b/").tasks)
             self.told.append(payload["batch"])
@@ -51,8 +39,6 @@ class Scene(World):
             raise ValueError("as told")
         if payload.get("aborts"):
             raise Abort("as told")
-        if (snoozed := payload.get("snoozed", 0)) < payload.get("snoozes", 0):
-            raise Snooze(SOON, payload | {"snoozed": snoozed + 1})
         return task.id
 
     def add(self, *ids: str, due: timedelta = SOON, **payload: object) -> None:
@@ -148,16 +134,6 @@ def test_a_run_that_dies_with(each_call: Worlds, ids: tuple[str, ...], *, fails:
         now.ends_well("next")
 
 
-def test_a_run_that_dies_with_a_task_that_is_snoozed(each_call: Worlds) -> None:
-    for now in each_call(Scene):
-        now.add("one", snoozes=2)
-        now.runs(SOON)
-        task = now.editor.get("one")
-        assert task.payload == {"snoozes": 2, "snoozed": 2}
-        assert task.attempt <= 2, "only the death may have used an attempt up"
-        now.ends_well("one")
-
-
 @pytest.mark.parametrize(
     ("recurs", "fails"), [(False, True), (True, False), (True, True)], ids=["once", "recurring", "failing"]
 )
@@ -188,86 +164,6 @@ def test_a_run_that_dies_with_a_task_that_has_follow_ups(
             assert {one.result for one in task.occurrences} == {Result.FAILED if fails else Result.DONE}
             assert all(one.attempts <= 3 for one in task.occurrences)
             assert task.runs == 2
-
-
-def test_a_run_that_dies_while_a_task_is_added(each_call: Worlds) -> None:
-    for now in each_call(Scene):
-        now.add("one")
-        now.hook = add_new
-        now.runs(SOON)
-        now.ends_well("one", *(["new"] if now.hook is None else []))
-
-
-class Limited(Scene):
-    """A world whose action is started once in two seconds."""
-
-    options: Mapping[str, Any] = {"at_most": 1, "per_second": 0.5}
-
-
-def test_a_run_that_dies_with_a_limited_action_loses_starts_and_no_task(each_call: Worlds) -> None:
-    for now in each_call(Limited):
-        now.add("a", "b")
-        now.runs(SOON)
-        now.ends_well("a", "b")
-        in_order = sorted(at for _, at in now.ran)
-        assert all(second - first >= timedelta(seconds=2) for first, second in pairwise(in_order))
-
-
-class Hanging(World):
-    """A world with an action that hangs in its first attempt, or is cancelled in it."""
-
-    cancels = False
-
-    def pool(self) -> Stage:
-        self.stage = Stage(self.clock)
-        return self.stage
-
-    def actions(self, worker: Worker) -> None:
-        super().actions(worker)
-
-        @worker.action("hangs", attempts=3, timeout=MINUTE, stoppable=True)
-        def hangs(_: object, task: Task) -> None:
-            self.ran.append((task.id, self.clock.now))
-            if self.cancels:
-                self.stage.sleep(10)
-                with self.processes.another():
-                    self.editor.cancel("one")
-                self.stage.sleep(5)
-                self.was_told = stopping().is_set()
-            elif task.attempt == 1:
-                self.stage.sleep(math.inf)
-
-    def add(self) -> None:
-        self.editor.add("hangs", due=10 * MINUTE, id="one", on_failed="note")
-        self.editor.add("note", due=11 * MINUTE, id="two", payload={})
-
-
-class Cancelling(Hanging):
-    cancels = True
-
-
-def test_a_run_that_dies_while_an_attempt_times_out(each_call: Worlds) -> None:
-    for now in each_call(Hanging):
-        now.add()
-        now.runs(10 * MINUTE)
-        now.ends_well("one", "two")
-        one = now.editor.get("one")
-        assert one.attempt - 1 <= now.starts("one") <= one.attempt <= 3
-        # The action that hung returns in the end, and changes nothing
-        with suppress(Death):
-            now.stage.wake_all()
-        assert now.editor.get("one") == one
-        assert not now.lived or [str(failed.error)[:8] for failed in one.failures] == ["TimedOut"]
-
-
-def test_a_run_that_dies_while_an_attempt_is_told_to_stop(each_call: Worlds) -> None:
-    for now in each_call(Cancelling):
-        now.add()
-        now.runs(10 * MINUTE)
-        # The cancelled task stays cancelled, and the other task is done
-        now.ends_well("two")
-        assert now.statuses("one") == {Status.CANCELLED}
-        assert not now.lived or now.was_told
 
 
 # Transactions.
@@ -362,7 +258,7 @@ def test_an_editor_that_dies_while_it_makes_a_batch(
         if make is of_what_is_there:
             for place, due in enumerate((0, 20, 90), 1):
                 now.add(f"b/{place}", due=due * MINUTE, aborts=due == 90)
-            assert now.lambda_.invoke(now.processes.connect(now.clock))
+            assert now.invoke(now.processes.connect(now.clock))
         now.calls(make)
         if not now.lived:
             insist(now, make)
@@ -378,7 +274,7 @@ def test_a_run_that_dies_while_it_counts(each_call: Worlds, minutes: int) -> Non
         batch(now.editor)
         if minutes == 90:
             now.clock.advance(20 * MINUTE)
-            assert now.lambda_.invoke(now.processes.connect(now.clock))
+            assert now.invoke(now.processes.connect(now.clock))
         now.runs(timedelta(minutes=minutes - now.clock.now.minute))
         batch_is_well(now)
 

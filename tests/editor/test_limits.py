@@ -1,26 +1,33 @@
-"""Limits of actions, set while the system is running."""
+"""Limits of actions: set while the system is running, and told in the status and the timeline."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, InvalidTask, NotArmed, Status, Worker
+from duebell import Editor, InvalidTask, NotArmed, ProblemKind, Status, Step, Worker
 from duebell_shared.errors import AwsUnavailable
 from duebell_shared.limits.limits import Limit, Limits, parked_until
+from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.editor.memory import Scheduler
 from tests.support import NOON
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 
 
 @pytest.fixture
-def editor(scheduler: Scheduler) -> Editor:
-    """The editor of a queue whose worker has the actions `mail` and `act`."""
-    worker = Worker(backend=scheduler.editor._backend)
+def worker(scheduler: Scheduler) -> Worker:
+    """A worker that has made its actions `mail` and `act` known."""
+    worker = Worker(backend=scheduler.backend)
     worker.action("mail", at_most=5, per_second=10)(lambda: None)
     worker.action("act")(lambda: None)
     worker.register()
+    return worker
+
+
+@pytest.fixture
+def editor(scheduler: Scheduler, worker: Worker) -> Editor:
     return scheduler.editor
 
 
@@ -51,15 +58,14 @@ def test_an_action_that_the_worker_does_not_have_is_refused(editor: Editor) -> N
         editor.limit("", per_second=1)
 
 
-def test_a_limit_repeated_after_a_failure_reaches_the_runs(
-    editor: Editor, scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_limit_repeated_after_a_failure_reaches_the_runs(editor: Editor, scheduler: Scheduler) -> None:
     # Given a queue in use, and a call that has stored the limit and could not tell it
     editor.ensure_armed()
-    with monkeypatch.context() as broken:
-        broken.setattr(scheduler.store, "swap_record", raise_unavailable)
-        with pytest.raises(NotArmed, match="the limit is stored, but"):
-            editor.limit("mail", per_second=2)
+    with (
+        patch.object(scheduler.store, "swap_record", side_effect=AwsUnavailable("as told")),
+        pytest.raises(NotArmed, match="the limit is stored, but"),
+    ):
+        editor.limit("mail", per_second=2)
     assert editor._backend.armer.read().limits == 0
     # When it is repeated
     editor.limit("mail", per_second=2)
@@ -70,10 +76,6 @@ def test_a_limit_repeated_after_a_failure_reaches_the_runs(
     assert record.is_settled(NOON)
 
 
-def raise_unavailable(*_: object) -> None:
-    raise AwsUnavailable("as told")
-
-
 def test_a_new_arming_record_knows_of_the_limits(editor: Editor, scheduler: Scheduler) -> None:
     editor.limit("mail", per_second=2)
     scheduler.store.record = None
@@ -82,13 +84,11 @@ def test_a_new_arming_record_knows_of_the_limits(editor: Editor, scheduler: Sche
 
 def test_an_update_keeps_what_a_task_waits_for(editor: Editor, scheduler: Scheduler) -> None:
     task = editor.add("mail", due=NOON, id="a")
-    waiting = replace(task, limited_since=NOON, rev=2)
-    scheduler.store.save(task, waiting)
+    scheduler.store.save(task, replace(task, limited_since=NOON, rev=2))
     assert editor.update("a", priority=3).limited_since == NOON
     again = replace(editor.get("a"), attempt=1, rev=4)
     scheduler.store.save(editor.get("a"), again)
     assert editor.update("a", spread=HOUR).limited_since == NOON
-    assert editor.update("a", action="act").limited_since is None
 
 
 def test_a_task_that_is_given_another_action_does_not_wait_for_the_limit_of_the_first(
@@ -129,3 +129,89 @@ def test_what_was_parked_is_released_when_the_action_goes_on_and_no_longer() -> 
     assert again.released(resumed_at) == resumed.released(resumed_at)
     assert not again.released(resumed_at + 27 * HOUR)
     assert not Limits().changed("mail", Limit(per_second=3), now=NOON).released(NOON)
+
+
+def add(editor: Editor, action: str, count: int, due: datetime = NOON) -> None:
+    editor.add_many({"action": action, "due": due, "id": f"{action}-{n}"} for n in range(count))
+
+
+def test_a_paused_action_is_told_with_who_paused_it_and_how_many_wait(
+    editor: Editor, scheduler: Scheduler, worker: Worker
+) -> None:
+    add(editor, "act", 30)
+    editor.acting_as("ann").limit("act", at_most=0)
+    scheduler.clock.advance(MINUTE)
+    worker.run()
+    status = editor.status()
+    [act] = status.limited
+    assert (act.action, act.paused, act.since, act.changed_by, act.waiting) == ("act", True, NOON, "ann", 30)
+    # And the verdict is that it needs attention, as tasks wait
+    [problem] = status.problems
+    assert (problem.kind, problem.at) == (ProblemKind.ACTION_PAUSED, NOON)
+    assert problem.what == (
+        "the action 'act' is paused since 2026-11-21T12:00:00.000Z by ann, and 30 tasks wait"
+    )
+    # A day later, too, when they were put back again
+    scheduler.clock.advance(DAY + HOUR)
+    worker.run()
+    [act] = editor.status().limited
+    assert act.waiting == 30
+    # And when it goes on, nothing is said any more
+    editor.limit("act", at_most=None)
+    worker.run()
+    assert (editor.status().limited, editor.status().healthy) == ((), True)
+
+
+def test_what_waits_for_a_rate_is_told(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
+    editor.limit("mail", per_second=0.01)
+    assert editor.status().limited == ()
+    add(editor, "mail", 10)
+    worker.run()
+    [mail] = editor.status().limited
+    assert (mail.action, mail.paused, mail.per_second, mail.waiting) == ("mail", False, 0.01, 9)
+    assert [(one.action, one.waiting) for one in editor.limits()] == [("mail", 9)]
+    # When their time has come, nobody waits
+    scheduler.clock.advance(HOUR)
+    assert editor.status().limited == ()
+
+
+def test_the_timeline_tells_what_is_only_looked_at(
+    editor: Editor, scheduler: Scheduler, worker: Worker
+) -> None:
+    add(editor, "act", 20)
+    editor.limit("act", per_second=0)
+    worker.run()
+    at = editor.get("act-0").queued
+    assert at
+    editor.add("mail", due=at.replace(microsecond=0), id="beside")
+    [hour] = [one for one in editor.timeline(NOON, step=Step.HOUR, count=30) if one.count]
+    assert hour.start <= at < hour.end
+    assert (hour.count, hour.paused) == (21, 20)
+    editor.limit("act", per_second=None)
+    assert not sum(one.paused for one in editor.timeline(NOON, step=Step.HOUR, count=30))
+
+
+def test_the_timeline_of_a_long_queue_tells_it_too(
+    editor: Editor, scheduler: Scheduler, worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("duebell_editor.listing.timeline.PAGE", 10)
+    add(editor, "act", 100)
+    editor.limit("act", per_second=0)
+    worker.run()
+    editor.add_many({"action": "mail", "due": NOON + n * MINUTE / 10, "id": f"mail-{n}"} for n in range(100))
+    counted = sum(one.paused for one in editor.timeline(NOON, step=Step.HOUR, count=30))
+    in_lane_0 = sum(editor.get(f"act-{n}").lane == 0 for n in range(100))
+    assert counted == 4 * in_lane_0
+
+
+def test_actions_without_limits_cost_the_status_nothing(
+    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker(backend=scheduler.backend)
+    worker.action("act")(lambda: None)
+    worker.register()
+    add(scheduler.editor, "act", 3)
+    read = scheduler.store.read
+    monkeypatch.setattr(scheduler.store, "read", lambda kind, *_, **__: {WorkerRecord: read}[kind](kind))
+    assert scheduler.editor.status().limited == ()
+    assert sum(one.count for one in scheduler.editor.timeline(NOON, step=Step.HOUR, count=2)) == 3

@@ -1,18 +1,17 @@
-"""A scheduler in memory for real threads: the store in memory behind a lock, and a rule that counts."""
+"""A scheduler in memory for real threads: a locked store, and a rule that notes overlapping settings."""
 
 import inspect
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from duebell_infra.testing import MemoryStore
+from duebell_infra.testing.rehearsal import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
-from duebell_shared.bell.expression import SENTINEL, next_ring
-from duebell_shared.instants import utc_now
+from duebell_shared.bell.expression import next_ring
 from duebell_shared.settings import Settings
 
 #: More rings than any of these tests needs.
@@ -46,50 +45,32 @@ for _name, _verb in inspect.getmembers(MemoryStore, inspect.isfunction):
         setattr(LockedStore, _name, _atomic(_verb))
 
 
-class FakeRule:
-    """What `Rule` uses of the EventBridge client. No two settings may ever be under way at once."""
+class SharedBell(Bell):
+    """A rule that processes share. No two settings may ever be under way at once."""
 
-    def __init__(self, expression: str = SENTINEL) -> None:
-        self.expression = expression
+    def __init__(self) -> None:
+        super().__init__()
         self.overlapped = False
-        self.put_rules = 0
-        self.meta = SimpleNamespace(region_name="memory")
         self._busy = threading.Lock()
 
-    def describe_rule(self, **_: Any) -> dict[str, Any]:
-        return {"ScheduleExpression": self.expression, "State": "ENABLED"}
-
-    def put_rule(self, **arguments: Any) -> dict[str, Any]:
-        if self._busy.locked():
-            self.overlapped = True
+    def _put_rule(self, **arguments: Any) -> dict[str, Any]:
+        self.overlapped |= self._busy.locked()
         with self._busy:
-            self.put_rules += 1
             time.sleep(0.002)  # the call's way there and back, for others to get in between
-            self.expression = arguments["ScheduleExpression"]
-        return {}
-
-    def list_targets_by_rule(self, **_: Any) -> dict[str, Any]:
-        return {"Targets": [{}]}
+            return super()._put_rule(**arguments)
 
 
 def backend_of(
-    store: LockedStore,
-    rule: FakeRule,
-    *,
-    clock: Callable[[], datetime] = utc_now,
-    sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds / 50),
+    store: LockedStore, bell: Bell, clock: Callable[[], datetime], sleep: Callable[[float], None]
 ) -> Backend:
-    """A backend over these. Its pauses are short: there is no network to be kind to."""
-    client = cast("Any", rule)
-    return Backend(
-        Settings(), store, Rule("duebell", client, clock=clock, sleep=sleep), clock=clock, sleep=sleep
-    )
+    rule = Rule("duebell", bell.client, clock=clock, sleep=sleep)
+    return Backend(Settings(), store, rule, clock=clock, sleep=sleep)
 
 
-def ring_till_parked(rule: FakeRule, run: Callable[[datetime], object], *, now: datetime) -> None:
+def ring_till_parked(bell: Bell, run: Callable[[datetime], object], *, now: datetime) -> None:
     """Run at each minute, from now on, that the rule rings in, until it is parked."""
     for _ in range(_MOST_RINGS):
-        ring = next_ring(rule.expression, now)
+        ring = next_ring(bell.expression, now)
         if ring is None:
             return
         run(ring)

@@ -15,11 +15,12 @@ import pytest
 
 from duebell import Editor, Status, Worker
 from duebell_infra.testing import MemoryStore
+from duebell_infra.testing.rehearsal import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from tests.support import NOON, Clock
 
-from .shared_memory import FakeRule, LockedStore, backend_of, ring_till_parked
+from .shared_memory import LockedStore, backend_of, ring_till_parked
 
 pytestmark = pytest.mark.slow
 
@@ -38,19 +39,18 @@ class Queue(LockedStore):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
-        state, expression = pickle.loads(path.read_bytes()) if path.exists() else ({}, SENTINEL)
+        state, self.bell = pickle.loads(path.read_bytes()) if path.exists() else ({}, Bell())
         vars(self).update(state)
-        self.rule = FakeRule(expression)
 
     def after_step(self) -> None:
         state = {name: vars(self)[name] for name in vars(MemoryStore())}
         written = self._path.with_suffix(".new")
-        written.write_bytes(pickle.dumps((state, self.rule.expression)))
+        written.write_bytes(pickle.dumps((state, self.bell)))
         written.replace(self._path)
 
     def backend(self, now: datetime) -> Backend:
         clock = Clock(now)
-        return backend_of(self, self.rule, clock=clock, sleep=clock.sleep)
+        return backend_of(self, self.bell, clock, clock.sleep)
 
 
 def main(path: Path, now: datetime) -> None:
@@ -110,13 +110,13 @@ def test_an_action_that_takes_its_process_along_is_failed_and_the_others_are_don
 
     def ring(minute: datetime) -> None:
         statuses.append(run(path, minute))
-        queue.rule.expression = Queue(path).rule.expression
+        queue.bell.client.put_rule(Name="duebell", ScheduleExpression=Queue(path).bell.expression)
 
-    ring_till_parked(queue.rule, ring, now=NOON)
+    ring_till_parked(queue.bell, ring, now=NOON)
 
     # Then all others are done nevertheless, and nobody paid with more than the deaths that were around
     queue = Queue(path)
-    assert queue.rule.expression == SENTINEL
+    assert queue.bell.expression == SENTINEL
     editor = Editor(backend=queue.backend(NOON + timedelta(days=1)))
     others = [editor.get(id) for id in GOOD]
     assert {task.status for task in others} == {Status.DONE}

@@ -8,7 +8,6 @@ them from its next look at the arming record on.
 from msgspec.structs import replace
 
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.instants import NEVER
 
 from .model import Model
 from .world import Case, Edit, Proc, State, instant
@@ -70,15 +69,6 @@ class GivingModel(Model):
             return p
         quiet = dict(zip(p.lanes, p.quiet, strict=False))
         return p._replace(lanes=lanes, quiet=tuple(map(quiet.get, lanes)))
-
-
-class GivenForEver(ArmingRecord, frozen=True, kw_only=True):
-    """Lanes that are given have no watchdog."""
-
-    def given(self, owner: str, *args: object, **more: object) -> "GivenForEver":
-        given = super().given(owner, *args, **more)  # type: ignore[arg-type]
-        mine = self.lanes_of(owner) if given != self else ()
-        return given._with({number: replace(given.lanes[number], until=NEVER) for number in mine})
 
 
 def _given(

@@ -5,13 +5,10 @@ learns that when it lowers the lane, takes the task out again, and adds it anew.
 `duebell_editor.library.relane` and of `Editor`; the relaner's name is R.
 """
 
-from msgspec.structs import replace
-
 from duebell_shared.bell.arming import ArmingRecord
-from duebell_shared.instants import NEVER
 
 from .model import Model
-from .world import DONE, LEASE, NEVER_AT, Case, Edit, Ingredients, Proc, State, instant
+from .world import DONE, LEASE, NEVER_AT, Case, Edit, Proc, State, instant
 
 _CRASH = frozenset({"crash"})
 _STALL = frozenset({"stall"})
@@ -150,30 +147,6 @@ class RelaningModel(Model):
     def _place(self, task: int, count: int) -> int:
         """The lane of a task among so many: the last task's is the new one when there is one."""
         return self._new if count > self._new and task == len(self.case.lanes) - 1 else self.case.lanes[task]
-
-
-class _NoMark(ArmingRecord, frozen=True, kw_only=True):
-    """Runs claim lanes while the queue is given more."""
-
-    def widened(self, lanes: int) -> "_NoMark":
-        widened = super().widened(lanes)
-        free = tuple(replace(lane, owner=None, until=NEVER) for lane in widened.lanes)
-        return replace(widened, lanes=(*free[:-1], widened.lanes[-1]))
-
-
-class _ForgetsWhatCame(ArmingRecord, frozen=True, kw_only=True):
-    """The relaner gives the lanes back due at what it has read, whatever was added since."""
-
-    def relaned(self, heads: object) -> "_ForgetsWhatCame":
-        cleared = self.cleared("R")
-        return super(_ForgetsWhatCame, cleared).relaned(heads)  # type: ignore[arg-type]
-
-
-#: The protocol with one ingredient removed, each of which the explorer must find out.
-BROKEN = {
-    "release heeds what was added": Ingredients(record=_ForgetsWhatCame),
-    "all lanes are held while tasks are moved": Ingredients(record=_NoMark),
-}
 
 
 def _widened(record: ArmingRecord, now: int, until: int, lanes: int) -> ArmingRecord:

@@ -14,6 +14,7 @@ from tests.worker.called import Called
 from tests.worker.hooks import Hooks
 from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
+from tests.worker.scene import Scene
 from tests.worker.stage import Stage
 
 
@@ -68,6 +69,12 @@ def log() -> Iterator[Log]:
 def hosted(clock: Clock, stage: Stage, log: Log) -> Hosted:
     """A long-running process."""
     return Hosted(clock, stage, log)
+
+
+@pytest.fixture
+def scene(clock: Clock) -> Scene:
+    """A worker over a queue in memory."""
+    return Scene(clock)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ WRITES = frozenset({"claim", "save"})
 class HookedStore(MemoryStore):
     """`refuses(verb, lane)` says which calls are not answered; `calls` counts all, by verb and lane.
 
-    Other records than the arming record are read and swapped in lane 0, as in `("read Limits", 0)`.
+    Records are read and swapped in lane 0, as in `("read Limits", 0)`.
 
     Something can happen before the record is read or written, and after a head was read.
     """
@@ -50,10 +50,12 @@ class HookedStore(MemoryStore):
         return head
 
     def read_record(self) -> ArmingRecord | None:
+        self._call("read ArmingRecord", 0)
         self.on_read()
         return super().read_record()
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
+        self._call("swap ArmingRecord", 0)
         self.on_write(new)
         return super().swap_record(old, new)
 

@@ -1,89 +1,69 @@
-"""Functions as actions: how they are called, which are refused, and the actions that every worker has."""
+"""Functions as actions: how they are called, which are refused, and recurring tasks declared beside them."""
 
+import asyncio
+import functools
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from duebell import Editor, InvalidTask, Status, Task, Worker
+from duebell import (
+    Action,
+    ArgumentsAction,
+    Editor,
+    FollowUp,
+    InvalidSchedule,
+    InvalidTask,
+    PayloadAction,
+    Status,
+    Task,
+    Then,
+    Worker,
+)
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.checks import VERIFY
+from duebell_shared.tasks.worker_record import DeclaredTask
 
 
 def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
     editor: Editor, worker: Worker
 ) -> None:
-    # Given actions of all three kinds
-    got: dict[str, tuple[Any, ...]] = {}
-
-    @worker.action("nothing")
-    def nothing() -> None:
-        got["nothing"] = ()
-
-    @worker.action("payload")
-    def payload_alone(payload: dict[str, int]) -> None:
-        got["payload"] = (payload,)
+    # Given actions of all three kinds, one of them under two names
+    got: list[tuple[Any, ...]] = []
+    worker.action("nothing")(lambda: got.append(()))
+    worker.action("payload")(lambda payload: got.append((payload,)))
 
     @worker.action("both")
+    @worker.action("again")
     def both(payload: dict[str, int], task: Task) -> None:
-        got["both"] = (payload, task.id, task.attempt, task.status)
+        got.append((payload, task.action, task.attempt, task.status))
 
     # When a task of each is run
-    for name in ("nothing", "payload", "both"):
-        editor.add(name, due=editor._clock(), payload={"item": 42}, id=name)
-    report = worker.run()
+    for priority, name in enumerate(("again", "both", "payload", "nothing")):
+        editor.add(name, due=timedelta(0), payload={"item": 42}, priority=priority)
+    assert worker.run().done == 4
 
     # Then each was given what it asks for
-    assert report.done == 3
-    assert got == {
-        "nothing": (),
-        "payload": ({"item": 42},),
-        "both": ({"item": 42}, "both", 1, Status.RUNNING),
-    }
-
-
-def test_one_function_can_be_several_actions(editor: Editor, worker: Worker) -> None:
-    seen = []
-
-    @worker.action("one")
-    @worker.action("other")
-    def act(payload: object, task: Task) -> None:
-        seen.append(task.action)
-
-    editor.add("one", due=editor._clock())
-    editor.add("other", due=editor._clock())
-    worker.run()
-    assert sorted(seen) == ["one", "other"]
+    payload, attempt = {"item": 42}, (1, Status.RUNNING)
+    assert got == [(), (payload,), (payload, "both", *attempt), (payload, "again", *attempt)]
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
+    ("name", "options", "error", "words"),
     [
-        ("", "must be 1 to 256 characters, not 0"),
-        ("x" * 257, "must be 1 to 256 characters, not 257"),
-        ("two\nlines", "only printable characters are allowed"),
-        (42, "must be text, not int"),
+        ("two\nlines", {}, InvalidTask, "action: .*only printable characters are allowed"),
+        (42, {}, InvalidTask, "action: .*must be text, not int"),
+        (VERIFY, {}, ValueError, r"names that start with 'duebell\.' are duebell's own"),
+        ("act", {"attempts": 0}, ValueError, "action 'act': attempts must be 1 or more, not 0"),
+        ("act", {"backoff": timedelta(1)}, TypeError, r"action 'act': backoff must be a Backoff\(first=…\)"),
     ],
 )
-def test_a_name_that_no_task_could_have_is_refused(worker: Worker, name: Any, reason: str) -> None:
-    def act() -> None: ...
-
-    with pytest.raises(InvalidTask, match=f"action: .*{reason}"):
-        worker.action(name)(act)
-
-
-@pytest.mark.parametrize("attempts", [0, -1])
-def test_an_action_is_attempted_at_least_once(worker: Worker, attempts: int) -> None:
-    def act() -> None: ...
-
-    with pytest.raises(ValueError, match=f"action 'act': attempts must be 1 or more, not {attempts}"):
-        worker.action("act", attempts=attempts)(act)
-
-
-def test_a_backoff_that_is_none_is_refused(worker: Worker) -> None:
-    wrong: Any = timedelta(minutes=1)
-    with pytest.raises(TypeError, match=r"action 'act': backoff must be a Backoff\(first=…\), not "):
-        worker.action("act", backoff=wrong)(lambda: None)
+def test_a_name_or_an_option_that_cannot_be_is_refused(
+    worker: Worker, name: Any, options: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        worker.action(name, **options)(lambda: None)
 
 
 def test_fewer_than_one_at_a_time_is_refused(backend: Backend) -> None:
@@ -104,30 +84,186 @@ def test_a_worker_needs_no_settings_until_it_runs(monkeypatch: pytest.MonkeyPatc
         worker.run()
 
 
-def test_a_task_of_verify_is_done_by_a_worker_without_actions(worker: Worker, editor: Editor) -> None:
-    id = editor.add(VERIFY, due=timedelta(0)).id
-
-    assert worker.run().done == 1
-    assert editor.get(id).status is Status.DONE
-
-
-@pytest.mark.parametrize("name", [VERIFY, "duebell.", "duebell.mine"])
-def test_names_that_are_duebells_own_cannot_be_taken(worker: Worker, name: str) -> None:
-    with pytest.raises(ValueError, match=r"names that start with 'duebell\.' are duebell's own"):
-        worker.action(name)(lambda: None)
-
-
 @pytest.mark.parametrize(
     ("names", "words"), [((), "it has none at all"), (("zip", "mail"), "it has mail, zip.")]
 )
-def test_an_unknown_action_is_told_only_of_the_users(
+def test_an_unknown_action_is_told_only_of_the_users_and_verify_is_done_by_each_worker(
     worker: Worker, editor: Editor, names: tuple[str, ...], words: str
 ) -> None:
     for name in names:
         worker.action(name)(lambda: None)
-    editor.add("duebell.unknown", due=timedelta(0), id="a")
-
-    assert worker.run().failed == 1
-    failure = editor.get("a").failure
+    for action in ("duebell.unknown", VERIFY):
+        editor.add(action, due=timedelta(0), id=action)
+    report = worker.run()
+    assert (report.failed, report.done) == (1, 1)
+    failure = editor.get("duebell.unknown").failure
     assert failure
     assert words in failure.message
+
+
+def declared(worker: Worker) -> list[DeclaredTask]:
+    return list(worker._declared.values())
+
+
+def test_a_bare_decorator_takes_the_name_of_the_function(worker: Worker) -> None:
+    @worker.action
+    def remind(payload: dict[str, int]) -> int:
+        return payload["user"]
+
+    @worker.action
+    def sell(task: Task, *, item: int) -> None: ...
+
+    @worker.action(attempts=2)
+    def tidy() -> None: ...
+
+    assert list(worker._actions) == ["remind", "sell", "tidy"]
+    assert remind({"user": 7}) == 7
+    assert isinstance(remind, PayloadAction)
+    assert isinstance(sell, ArgumentsAction)
+    assert (remind.name, tidy.attempts) == ("remind", 2)
+    with pytest.raises(ValueError, match="there is an action 'remind' already"):
+        worker.action(remind)
+
+
+@pytest.mark.parametrize("nameless", [lambda: None, functools.partial(print), 42])
+def test_what_has_no_name_wants_one(worker: Worker, nameless: Any) -> None:
+    with pytest.raises(TypeError, match="has no name to be an action by: give one"):
+        worker.action()(nameless)
+    assert worker._actions == {}
+
+
+def yields(payload: object) -> Iterator[int]:
+    yield 1
+
+
+async def yields_later(payload: object) -> AsyncIterator[int]:
+    yield 1
+
+
+class Service:
+    def act(self, payload: object) -> None: ...
+
+
+def two_fields(user: int, text: str) -> None: ...
+
+
+def task_first(task: Task, payload: object) -> None: ...
+
+
+def task_by_keyword(*, the_task: Task) -> None: ...
+
+
+def unresolved(payload: "NotHere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        yields,
+        yields_later,
+        lambda *args: None,
+        lambda payload, **rest: None,
+        Service.act,
+        two_fields,
+        lambda payload, limit=10: None,
+        task_first,
+        lambda payload, task, more: None,
+        task_by_keyword,
+        lambda payload, *, loud: None,
+    ],
+)
+def test_a_function_that_no_task_can_call_is_refused(worker: Worker, function: Any) -> None:
+    with pytest.raises(TypeError, match=r"^action 'act': .* cannot be called for a task: an action takes"):
+        worker.action("act")(function)
+
+
+def test_an_annotation_that_cannot_be_resolved_is_refused(worker: Worker) -> None:
+    with pytest.raises(TypeError, match=r"^action 'act': an annotation of unresolved .*NotHere.*top"):
+        worker.action("act")(unresolved)
+
+
+def test_functions_that_tasks_can_call_are_taken(worker: Worker) -> None:
+    def perhaps(payload: object, task: Task | None = None) -> None: ...
+
+    @functools.wraps(perhaps)
+    def wrapped(*args: object, **kwargs: object) -> None: ...
+
+    async def later(payload: object) -> None:
+        await asyncio.sleep(0)
+
+    for number, function in enumerate((perhaps, wrapped, later, Service().act)):
+        worker.action(f"act-{number}")(function)  # type: ignore[call-overload]
+
+
+def test_a_recurring_task_stands_above_its_action(worker: Worker) -> None:
+    @worker.recurring("cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin")
+    @worker.recurring(
+        "rate(1 hour)",
+        id="hourly",
+        payload={"n": 1},
+        missed="skip",
+        spread=timedelta(minutes=5),
+        on_failed="tell",
+        then=Then("mail", {"n": 2}, timedelta(hours=1)),
+    )
+    @worker.action
+    def report(payload: dict[str, int]) -> None: ...
+
+    assert isinstance(report, Action)
+    assert declared(worker) == [
+        DeclaredTask(
+            id="hourly",
+            action="report",
+            schedule="rate(1 hour)",
+            payload_json='{"n":1}',
+            missed="skip",
+            spread=timedelta(minutes=5),
+            on_failed="tell",
+            then=FollowUp(action="mail", payload_json='{"n":2}', after=timedelta(hours=1)),
+        ),
+        DeclaredTask(
+            id="report", action="report", schedule="cron(0 9 ? * MON-FRI *)", timezone="Europe/Berlin"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "reason"),
+    [
+        ({"schedule": "cron(bogus)"}, InvalidSchedule, "^schedule: "),
+        ({"schedule": "at(2030-01-01T00:00:00)"}, InvalidSchedule, "comes once: declare one that recurs"),
+        ({"schedule": 7}, InvalidSchedule, "must be text"),
+        ({"timezone": "Nowhere"}, InvalidSchedule, "^timezone: "),
+        ({"id": ""}, InvalidTask, "^id: "),
+        ({"payload": {"n": "x"}}, InvalidTask, "^payload: Expected `int`, got `str`"),
+        ({"missed": "never"}, InvalidTask, "^missed: must be 'once', 'all' or 'skip'"),
+        ({"spread": timedelta(days=3)}, InvalidTask, "^spread: "),
+        ({"expires_after": timedelta(1)}, TypeError, "'expires_after' is no argument of @worker.recurring"),
+        ({"on_failed": 7}, InvalidTask, "^on_failed: must be the name of an action"),
+        ({"then": "mail"}, InvalidTask, "^then: must be a Then"),
+        ({"id": "x" * 230, "then": Then("mail")}, InvalidTask, "^id: must be at most 224 characters"),
+    ],
+)
+def test_a_declaration_that_cannot_be_is_refused_where_it_stands(
+    worker: Worker, arguments: dict[str, Any], error: type[Exception], reason: str
+) -> None:
+    @worker.action
+    def act(payload: dict[str, int]) -> None: ...
+
+    with pytest.raises(error, match=reason):
+        worker.recurring(**{"schedule": "rate(1 day)", **arguments})(act)
+    assert declared(worker) == []
+
+
+def test_a_declaration_belongs_to_an_action_of_this_worker_and_its_id_is_its_own(worker: Worker) -> None:
+    def act() -> None: ...
+
+    with pytest.raises(TypeError, match=r"stands above @worker.action of the same worker"):
+        worker.recurring("rate(1 day)")(act)  # type: ignore[type-var]
+    other = Worker().action(act)
+    with pytest.raises(TypeError, match="of the same worker"):
+        worker.recurring("rate(1 day)")(other)
+    mine = worker.action(act)
+    worker.recurring("rate(1 day)")(mine)
+    with pytest.raises(ValueError, match="a recurring task 'act' is declared twice"):
+        worker.recurring("rate(2 days)")(mine)

@@ -38,14 +38,8 @@ class Scene:
             if payload == "bad" and self.is_broken:
                 raise Abort("bad")
 
-        @worker.action("report")
-        def report(payload: Any) -> None:
-            self.told.append(("report", payload))
-
-        @worker.action("alarm")
-        def alarm(payload: Any) -> None:
-            self.told.append(("alarm", payload))
-
+        for name in ("report", "alarm"):
+            worker.action(name)(lambda payload, task: self.told.append((task.action, payload)))
         self.rehearsal = Rehearsal(worker)
         self.editor = self.rehearsal.editor
 
@@ -265,35 +259,21 @@ def test_what_cannot_be_a_batch_or_in_one_is_refused(scene: Scene) -> None:
     scene.batch(scene.task(id="m", due=HOUR))
     scene.editor.add("work", due=HOUR, id="once")
     editor = scene.editor
+    hourly: dict[str, Any] = {"action": "work", "schedule": "rate(1 hour)", "batch": "b"}
+    member, wrong = scene.task(id="m", batch="b"), {"action": "work", "dew": HOUR}
     for call, error, words in (
         (lambda: editor.add(**scene.task(batch="none")), TaskNotFound, "none"),
         (lambda: editor.add(**scene.task(batch="once")), TaskConflict, "'once' is no batch"),
-        (
-            lambda: editor.add("work", schedule="rate(1 hour)", batch="b"),
-            InvalidTask,
-            "batch: cannot be combined with a sch",
-        ),
-        (
-            lambda: editor.add(**scene.task(id="m"), if_exists="replace"),
-            TaskConflict,
-            "batch 'b' waits for it",
-        ),
+        (lambda: editor.add(**hourly), InvalidTask, "batch: cannot be combined with a sch"),
+        (lambda: editor.add(**scene.task(id="m"), if_exists="replace"), TaskConflict, "'b' waits for it"),
         (lambda: editor.add(**scene.task(id="b"), if_exists="push"), TaskConflict, "it is a batch"),
-        (
-            lambda: editor.add(**scene.task(batch="b", id="m"), if_exists="push"),
-            InvalidTask,
-            "if_exists: is 'fail'",
-        ),
-        (lambda: editor.add(**scene.task(batch="b", id="m")), TaskExists, "'m'"),
+        (lambda: editor.add(**member, if_exists="push"), InvalidTask, "if_exists: is 'fail'"),
+        (lambda: editor.add(**member), TaskExists, "'m'"),
         (lambda: editor.batch("once", []), TaskExists, "'once'"),
         (lambda: editor.close_batch("once"), TaskConflict, "'once' is no batch"),
         (lambda: editor.batch("c", then=Then("report", [1])), InvalidTask, "then.payload: must be an object"),
         (lambda: editor.batch("c", [{"action": "work"}]), InvalidTask, r"tasks\[0\].due: is missing"),
-        (
-            lambda: editor.batch("c", [scene.task(), {"action": "work", "dew": HOUR}]),
-            InvalidTask,
-            r"tasks\[1\].dew: is not a field",
-        ),
+        (lambda: editor.batch("c", [scene.task(), wrong]), InvalidTask, r"tasks\[1\].dew: is not a field"),
         (lambda: editor.reserve(**scene.task(batch="b")), InvalidTask, "batch: .* with a reservation"),
         (lambda: editor.resume("b"), TaskConflict, "it is blocked"),
     ):

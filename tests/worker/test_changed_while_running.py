@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,47 +11,37 @@ from duebell_shared.backend import Backend
 from tests.support import NOON, Clock
 from tests.worker.stage import Stage
 
-if TYPE_CHECKING:
-    pass
-
 HOUR = timedelta(hours=1)
 
 
-def move(editor: Editor) -> Task:
-    return editor.move("a", due=NOON + HOUR)
+CHANGES: dict[str, Callable[[Editor], Task]] = {
+    "move": lambda editor: editor.move("a", due=NOON + HOUR),
+    "cancel": lambda editor: editor.cancel("a"),
+    "replace": lambda editor: editor.add("act", due=NOON + HOUR, id="a", payload="new", if_exists="replace"),
+}
 
 
-def cancel(editor: Editor) -> Task:
-    return editor.cancel("a")
-
-
-def replace(editor: Editor) -> Task:
-    return editor.add("act", due=NOON + HOUR, id="a", payload="new", if_exists="replace")
-
-
-@pytest.mark.parametrize("change", [move, cancel, replace])
+@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("fails", [False, True])
 def test_what_an_editor_changes_while_it_runs_stays_as_the_editor_left_it(
-    editor: Editor, worker: Worker, change: Callable[[Editor], Task], fails: bool
+    editor: Editor, worker: Worker, change: str, fails: bool
 ) -> None:
     # Given an action during which an editor changes its task
     left: list[Task] = []
 
     @worker.action("act", attempts=1)
     def act() -> None:
-        left.append(change(editor))
+        left.append(CHANGES[change](editor))
         if fails:
             raise ValueError("too late to matter")
 
     editor.add("act", due=NOON, id="a")
-
-    # When it is run
     report = worker.run()
 
     # Then what came of the attempt no longer applies
     assert (report.superseded, report.attempts) == (1, 1)
     assert editor.get("a") == left[0]
-    assert report.rings_at == (None if change is cancel else NOON + HOUR)
+    assert report.rings_at == (None if change == "cancel" else NOON + HOUR)
 
 
 def test_a_task_that_is_moved_to_now_while_it_runs_runs_again_in_the_same_run(
@@ -77,16 +66,10 @@ def test_a_task_that_is_moved_to_now_while_it_runs_runs_again_in_the_same_run(
     assert editor.get("a").status is Status.DONE
 
 
-@pytest.fixture
-def one_by_one(backend: Backend) -> Worker:
-    """A worker that does one task at a time; more would be claimed together."""
-    return Worker(backend=backend, concurrency=1, pool=lambda _: InlinePool())
-
-
-def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, one_by_one: Worker) -> None:
-    # Given a task that cancels the one after it, which the run has read already
+def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, backend: Backend) -> None:
+    # Given a worker for one task at a time, and a task that cancels the one after it, which the run has read
     started = []
-    worker = one_by_one
+    worker = Worker(backend=backend, concurrency=1, pool=lambda _: InlinePool())
     worker.action("first")(lambda: editor.cancel("second"))
     worker.action("second")(lambda: started.append("second"))
     editor.add("first", due=NOON - HOUR)

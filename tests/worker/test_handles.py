@@ -1,32 +1,32 @@
 """An action as a typed handle: what `add` and `task` take, and where the tasks go."""
 
 import asyncio
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, assert_type
 
 import pytest
 
-from duebell import (
-    Backoff,
-    InvalidTask,
-    NewTask,
-    PayloadAction,
-    Status,
-    Task,
-    TaskExists,
-    Worker,
-)
+from duebell import Backoff, InvalidTask, NewTask, PayloadAction, Status, Task, TaskExists, Worker
 from duebell.testing import Rehearsal
-from tests.worker.rehearsed import HOUR, Sale, rehearsal, worker
 
-__all__ = ["rehearsal", "worker"]
+HOUR = timedelta(hours=1)
 
 
-def refused(worker: Worker, call: Callable[[], object], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
-        call()
-    assert not list(worker.editor.list().tasks)
+@dataclass
+class Sale:
+    item: int
+    price: float = 1.5
+
+
+@pytest.fixture
+def worker() -> Worker:
+    return Worker()
+
+
+@pytest.fixture
+def rehearsal(worker: Worker) -> Rehearsal:
+    return Rehearsal(worker)
 
 
 def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: Rehearsal) -> None:
@@ -36,49 +36,25 @@ def test_what_the_function_cannot_take_is_not_stored(worker: Worker, rehearsal: 
     @worker.action("remind")
     def remind(payload: Sale, task: Task) -> None: ...
 
-    @worker.action("tidy")
-    def tidy() -> None: ...
-
+    sells, reminds = sell.using(due=HOUR), remind.using(due=HOUR)
+    tidies: Any = worker.action("tidy")(lambda: None).using(due=HOUR)
+    of_item = "^payload: Expected `int`, got `str` - at `payload.item`, for the action 'sell'$"
     for call, error, words in (
-        (
-            lambda: sell.using(due=HOUR).add(item="x"),  # type: ignore[arg-type]
-            InvalidTask,
-            "^payload: Expected `int`, got `str` - at `payload.item`, for the action 'sell'$",
-        ),
-        (
-            lambda: sell.using(due=HOUR).add(),  # type: ignore[call-arg]
-            TypeError,
-            "missing a required.*argument: 'item'",
-        ),
-        (
-            lambda: sell.using(due=HOUR).add(item=1, dew=1),  # type: ignore[call-arg]
-            TypeError,
-            "got an unexpected keyword argument 'dew'",
-        ),
-        (
-            lambda: sell.using(due=HOUR).task(item=None),  # type: ignore[arg-type]
-            InvalidTask,
-            "^payload: Expected `int`, got `null`",
-        ),
-        (lambda: sell.using(due=HOUR).add(item=1, price=float("nan")), InvalidTask, "payload.*nan"),
-        (
-            lambda: remind.using(due=HOUR).add({"item": 1}, dew=1),  # type: ignore[arg-type, call-arg]
-            TypeError,
-            "action 'remind': give the payload, and nothing else",
-        ),
-        (
-            lambda: remind.using(due=HOUR).add({"price": 1}),  # type: ignore[arg-type]
-            InvalidTask,
-            "^payload: Object missing required field `item`",
-        ),
-        (lambda: remind.using().task(Sale("x")), InvalidTask, "^payload: Expected `int`"),  # type: ignore[arg-type]
-        (lambda: tidy.using(due=HOUR).add(item=1), TypeError, "unexpected keyword argument 'item'"),  # type: ignore[call-arg]
+        (lambda: sells.add(item="x"), InvalidTask, of_item),  # type: ignore[arg-type]
+        (lambda: sells.add(price=1.0), TypeError, "missing a required.*argument: 'item'"),  # type: ignore[call-arg]
+        (lambda: sells.add(item=1, dew=1), TypeError, "unexpected keyword argument 'dew'"),  # type: ignore[call-arg]
+        (lambda: sells.add(item=1, price=float("nan")), InvalidTask, "payload.*nan"),
+        (lambda: sells.add(1), TypeError, "too many positional"),  # type: ignore[call-arg]
+        (lambda: reminds.add({"item": 1}, dew=1), TypeError, "give the payload, and nothing else"),  # type: ignore[arg-type, call-arg]
+        (lambda: reminds.task(Sale("x")), InvalidTask, "^payload: Expected `int`"),  # type: ignore[arg-type]
+        (lambda: tidies.add(item=1), TypeError, "unexpected keyword argument 'item'"),
         (lambda: remind.using().add(Sale(1)), InvalidTask, "due: is missing"),
         (lambda: remind.using(dew=HOUR), TypeError, "'dew' is no option of a task"),  # type: ignore[call-arg]
-        (lambda: tidy.using(if_exists="keep").task(), TypeError, "'if_exists' is no field of a task"),
-        (lambda: sell.using(due=HOUR).add(1), TypeError, "too many positional"),  # type: ignore[call-arg]
+        (lambda: sell.using(if_exists="keep").task(item=1), TypeError, "'if_exists' is no field of a task"),
     ):
-        refused(worker, call, error, words)
+        with pytest.raises(error, match=words):
+            call()
+    assert not rehearsal.editor.list().tasks
 
 
 def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
@@ -96,38 +72,32 @@ def test_a_whole_payload_is_added(worker: Worker, rehearsal: Rehearsal) -> None:
     assert got == [(Sale(42), "one"), (Sale(43), "two")]
 
 
-def test_arguments_are_the_fields_of_the_payload(worker: Worker, rehearsal: Rehearsal) -> None:
-    got = []
+def test_arguments_are_the_fields_of_the_payload_and_may_come_with_the_task(
+    worker: Worker, rehearsal: Rehearsal
+) -> None:
+    got: list[tuple[object, ...]] = []
 
     @worker.action("sell")
     def sell(*, item: int, price: float = 1.5) -> None:
         got.append((item, price))
 
-    task = sell.using(due=HOUR, id="one").add(item=42)
-    assert (task.id, task.payload) == ("one", {"item": 42})
-    sell.using(due=2 * HOUR).add(item=43, price=2.5)
-    rehearsal.editor.add("sell", due=3 * HOUR, payload={"item": 44})
-    rehearsal.let_time_pass(4 * HOUR)
-    assert got == [(42, 1.5), (43, 2.5), (44, 1.5)]
-    sell(item=1)
-    assert got[-1] == (1, 1.5)
-
-
-def test_arguments_may_come_with_the_task(worker: Worker, rehearsal: Rehearsal) -> None:
-    got = []
-
-    @worker.action("sell")
-    async def sell(task: Task, *, item: int) -> None:
+    @worker.action("give")
+    async def give(task: Task, *, item: int) -> None:
         got.append((task.id, item))
 
     @worker.action("tick")
     def tick(task: Task) -> None:
         got.append((task.id, task.attempt))
 
-    sell.using(due=HOUR, id="one").add(item=42)
-    tick.using(due=2 * HOUR, id="two").add()
-    rehearsal.let_time_pass(3 * HOUR)
-    assert got == [("one", 42), ("two", 1)]
+    task = sell.using(due=HOUR, id="one").add(item=42)
+    assert (task.id, task.payload) == ("one", {"item": 42})
+    rehearsal.editor.add("sell", due=2 * HOUR, payload={"item": 44, "price": 2.5})
+    give.using(due=3 * HOUR, id="two").add(item=43)
+    tick.using(due=4 * HOUR, id="three").add()
+    rehearsal.let_time_pass(4 * HOUR)
+    assert got == [(42, 1.5), (44, 2.5), ("two", 43), ("three", 1)]
+    sell(item=1)
+    assert got[-1] == (1, 1.5)
 
 
 def test_tasks_for_add_many(worker: Worker, rehearsal: Rehearsal) -> None:

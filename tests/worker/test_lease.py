@@ -5,6 +5,8 @@ from concurrent.futures import Future
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
@@ -47,7 +49,7 @@ def test_the_lease_is_renewed_at_half_and_the_rule_follows(
     editor: Editor, staged: Worker, backend: Backend, stage: Stage, events: "EventBridgeClient"
 ) -> None:
     # Given an action that takes longer than the lease lasts, and looks at the record now and then
-    seen = []
+    seen: list[tuple[float, str]] = []
 
     @staged.action("long")
     def long() -> None:
@@ -62,13 +64,7 @@ def test_the_lease_is_renewed_at_half_and_the_rule_follows(
     report = staged.run()
 
     # Then the lease was prolonged each time that half of it was over, and so was the watchdog
-    assert seen == [
-        (120, SetFor(NOON + timedelta(minutes=2))),
-        (120, SetFor(NOON + timedelta(minutes=2))),
-        (180, SetFor(NOON + timedelta(minutes=3))),
-        (180, SetFor(NOON + timedelta(minutes=3))),
-        (240, SetFor(NOON + timedelta(minutes=4))),
-    ]
+    assert seen == [(60 * n, SetFor(NOON + timedelta(minutes=n))) for n in (2, 2, 3, 3, 4)]
     assert (report.done, report.lost_lease) == (1, False)
 
 
@@ -105,47 +101,33 @@ def test_a_run_that_lost_its_lease_writes_nothing_more(
 class StandingStill(InlinePool):
     """A pool of a process that stands still when it is to start something."""
 
-    def __init__(self, for_so_long: Callable[[], object]) -> None:
-        self._stand_still = for_so_long
+    def __init__(self, stand_still: Callable[[], object]) -> None:
+        self._stand_still = stand_still
 
     def submit(self, call: Callable[..., None], *arguments: Any) -> Future[None]:
         self._stand_still()
         return super().submit(call, *arguments)
 
 
-def test_a_run_that_lost_its_lease_claims_nothing_more(
-    editor: Editor, backend: Backend, clock: Clock
+@pytest.mark.parametrize("is_claimed", [False, True])
+def test_a_run_that_lost_its_lease_before_or_over_a_claim_does_not_call_the_action(
+    editor: Editor, backend: Backend, clock: Clock, aws: Hooks, is_claimed: bool
 ) -> None:
-    # Given a process that stands still between its look and its claim, while another run takes over
-    def stand_still() -> None:
-        clock.advance(LEASE)
-        Lease.claim(backend.armer, "other", clock)
-
-    worker = Worker(backend=backend, pool=lambda _: StandingStill(stand_still))
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
-    # When it goes on
-    report = worker.run()
-    # Then it leaves the task to the other one
-    assert report.lost_lease
-    assert (editor.get("a").status, editor.get("a").attempt) == (Status.SCHEDULED, 0)
-
-
-def test_a_run_that_lost_its_lease_over_a_claim_does_not_call_the_action(
-    editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
-) -> None:
-    # Given a process that stands still while its claim is answered, while another run takes over
-    called = []
-    worker.action("act")(lambda: called.append("act"))
-    editor.add("act", due=NOON, id="a")
-
+    # Given a process that stands still before its claim, or while that is answered, and another takes over
     def stand_still(**_: object) -> None:
         clock.advance(LEASE)
         Lease.claim(backend.armer, "other", clock)
 
-    aws.after("dynamodb.UpdateItem", stand_still)
+    if is_claimed:
+        aws.after("dynamodb.UpdateItem", stand_still)
+    pool = InlinePool() if is_claimed else StandingStill(stand_still)
+    called = []
+    worker = Worker(backend=backend, pool=lambda _: pool)
+    worker.action("act")(lambda: called.append("act"))
+    editor.add("act", due=NOON, id="a")
     # When it goes on
     report = worker.run()
-    # Then the attempt counts, for it may have been made, and it was not
+    # Then it leaves the task to the other one; an attempt that was claimed counts, for it may have been made
     assert (report.lost_lease, called) == (True, [])
-    assert (editor.get("a").status, editor.get("a").attempt) == (Status.RUNNING, 1)
+    task = editor.get("a")
+    assert (task.status, task.attempt) == ((Status.RUNNING, 1) if is_claimed else (Status.SCHEDULED, 0))

@@ -1,9 +1,20 @@
-"""The log: a JSON line for each task and each run, and never a payload."""
+"""The log: a JSON line for each task and each run, never a payload, as Lambda and a process have it."""
 
+import asyncio
+import io
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from duebell import Editor, Worker
+import pytest
+
+from duebell import Editor, Task, Worker
+from duebell_infra.testing import Rehearsal
 from duebell_shared.instants import render
+from duebell_worker.log import emit, invocation, to_stdout
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.log_lines import Log
@@ -30,31 +41,17 @@ def test_each_task_and_each_run_is_one_line(editor: Editor, worker: Worker, cloc
     report = worker.run()
 
     # Then that is what is said of them
-    common = {"event": "task", "run": report.run, "attempt": 1}
+    def line(action: str, outcome: str, level: str, lateness_ms: int) -> dict[str, object]:
+        common = {"event": "task", "run": report.run, "attempt": 1, "id": f"task-{action}", "action": action}
+        return {**common, "outcome": outcome, "level": level, "lateness_ms": lateness_ms}
+
     zero = {"failure": "ZeroDivisionError", "message": "division by zero"}
-    done, retried, failed = log.lines("task")
-    assert done == common | {
-        "level": "INFO",
-        "id": "task-act",
-        "action": "act",
-        "outcome": "done",
-        "lateness_ms": 2000,
-    }
-    assert retried.pop("next_attempt") == rendered(editor.get("task-retry").queued)
-    assert retried == common | zero | {
-        "level": "INFO",
-        "id": "task-retry",
-        "action": "retry",
-        "outcome": "retried",
-        "lateness_ms": 1000,
-    }
-    assert failed == common | zero | {
-        "level": "WARNING",
-        "id": "task-fail",
-        "action": "fail",
-        "outcome": "failed",
-        "lateness_ms": 0,
-    }
+    again = {"next_attempt": rendered(editor.get("task-retry").queued)}
+    assert log.lines("task") == [
+        line("act", "done", "INFO", 2000),
+        {**line("retry", "retried", "INFO", 1000), **zero, **again},
+        {**line("fail", "failed", "WARNING", 0), **zero},
+    ]
     assert log.lines("run") == [
         {"event": "run", "level": "INFO", "run": report.run, "lanes": 4}
         | {"done": 1, "retried": 1, "failed": 1, "expired": 0, "snoozed": 0, "limited": 0, "superseded": 0}
@@ -96,3 +93,148 @@ def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
     report = staged.run()
     assert (report.done, report.lost_lease) == (1, False)
     assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
+
+
+# Its format: the time, the level and the request.
+
+LOGGERS = ("", "duebell", "duebell.worker", "botocore")
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin without what other tests set up in this process, and put everything back in the end."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(one.handlers, one.level, one.propagate) for one in loggers]
+    loggers[0].setLevel(logging.WARNING)
+    for one in loggers[1:]:
+        one.handlers, one.propagate = [], True
+        one.setLevel(logging.NOTSET)
+    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL", raising=False)
+    yield
+    for one, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        one.handlers, one.level, one.propagate = handlers, level, propagate
+        one.setLevel(level)
+
+
+def set_up() -> None:
+    """Set up the log in a process of its own, without pytest's handlers."""
+    logging.getLogger().handlers = []
+    to_stdout()
+
+
+def written(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def test_what_actions_log_is_in_lambdas_json_format(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    with invocation("3f2c"):
+        logging.getLogger("sales").debug("not shown")
+        try:
+            int("sold out")
+        except ValueError:
+            logging.getLogger("sales").exception("item %s", 42)
+    [line] = map(json.loads, written(capsys))
+    assert line.pop("traceback").endswith("'sold out'")
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {"level": "ERROR", "requestId": "3f2c", "message": "item 42", "logger": "sales"}
+
+
+def test_our_lines_have_the_time_the_level_and_the_request(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up()
+    with invocation("3f2c"):
+        emit("odd", id="a")
+    emit("odd", level=logging.WARNING)
+    inside, outside = map(json.loads, written(capsys))
+    assert list(inside) == ["timestamp", "level", "requestId", "event", "id"]
+    assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "odd")
+    assert "requestId" not in outside
+
+
+def test_the_level_is_that_of_lambda_or_of_the_users_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_LAMBDA_LOG_LEVEL", "ERROR")
+    logging.getLogger().setLevel(logging.ERROR)  # as Lambda's runtime does then
+    set_up()
+    logging.warning("not shown")
+    assert written(capsys) == []
+
+    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL")
+    set_up()
+    logging.getLogger().setLevel(logging.DEBUG)
+    logging.getLogger("botocore.credentials").info("found")
+    logging.getLogger("duebell.editor").info("changed", extra={"fields": {}})
+    logging.debug("shown")
+    assert [json.loads(line)["message"] for line in written(capsys)] == ["shown"]
+
+
+def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    seen: list[logging.LogRecord] = []
+    lambdas = logging.Handler()
+    vars(lambdas)["emit"] = seen.append
+    logging.getLogger().handlers = [lambdas]
+    to_stdout()
+    to_stdout()  # and a second time makes no second line
+    emit("odd")
+    assert logging.getLogger().handlers == [lambdas]
+    assert logging.getLogger().level == logging.INFO
+    assert (len(written(capsys)), seen) == (1, [])
+
+
+@pytest.mark.parametrize("is_lambda", [True, False])
+def test_the_entry_sets_up_the_log_of_a_lambda_and_of_nothing_else(*, is_lambda: bool) -> None:
+    code = "import logging, duebell_worker.entry; logging.info('shown')"
+    given = {"AWS_LAMBDA_FUNCTION_NAME": "duebell"} if is_lambda else {}
+    path = {"PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**given, **path}, capture_output=True, check=True
+    )
+    assert (b"shown" in done.stdout) == is_lambda
+    assert not done.stderr
+
+
+def test_what_an_action_logs_tells_its_task_with_any_handler() -> None:
+    records: list[logging.LogRecord] = []
+    log, keep = logging.getLogger("shop"), logging.StreamHandler(io.StringIO())
+
+    def kept(record: logging.LogRecord) -> bool:
+        records.append(record)
+        return True
+
+    keep.addFilter(kept)
+    worker = Worker(concurrency=2)
+
+    @worker.action("mail")
+    def mail() -> None:
+        log.warning("a function")
+
+    @worker.action("bill", attempts=2)
+    async def bill(payload: object, task: Task) -> None:
+        await asyncio.to_thread(log.warning, "a thread of a coroutine")
+        log.warning("a coroutine", extra={"task_id": "the user's own"})
+        if task.attempt == 1:
+            raise ValueError
+
+    log.addHandler(keep)
+    try:
+        with Rehearsal(worker) as rehearsal:
+            mail.using(due=rehearsal.now, id="one").add()
+            bill.using(due=rehearsal.now, id="two").add({})
+            log.warning("outside")
+            rehearsal.let_time_pass(timedelta(minutes=5))
+            log.warning("outside")
+    finally:
+        log.removeHandler(keep)
+    told = {
+        (
+            record.getMessage(),
+            *(getattr(record, f"duebell_{name}", None) for name in ("task", "action", "attempt")),
+        )
+        for record in records
+    }
+    assert told == {
+        ("outside", None, None, None),
+        ("a function", "one", "mail", 1),
+        *{(f"a {what}", "two", "bill", n) for what in ("coroutine", "thread of a coroutine") for n in (1, 2)},
+    }

@@ -1,48 +1,28 @@
 """The trouble of one lane is that lane's alone: all others go on, and it is tried again later."""
 
-from datetime import timedelta
 from itertools import pairwise
 
 import pytest
 
-from duebell import Editor, Status, Worker
-from duebell_infra.testing import InlinePool
+from duebell import Editor, Status
 from duebell_shared.bell.arming import LastRun, RestingLane
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lanes import Call, Trouble
 from tests.support import NOON, Clock
-from tests.worker.hooked_store import READS, WRITES, HookedStore
+from tests.worker.hooked_store import READS, WRITES
 from tests.worker.log_lines import Log
-from tests.worker.memory import ids_in, memory_backend
-
-SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
+from tests.worker.memory import ids_in
+from tests.worker.scene import HOUR, MINUTE, SECOND, Scene
 
 #: Of eight lanes, the one that is refused.
 OUT = 3
 
 
-class Scene:
-    """A queue in memory, and a worker; `called` are the tasks of its action `act`, in order."""
-
-    def __init__(self, clock: Clock, lanes: int) -> None:
-        self.store = HookedStore()
-        self.backend = memory_backend(clock, self.store, lanes=lanes)
-        self.editor = Editor(backend=self.backend)
-        self.called: list[str] = []
-        self.worker = Worker(backend=self.backend, pool=lambda _: InlinePool())
-        self.worker.action("act")(lambda _, task: self.called.append(task.id))
-
-
 @pytest.fixture
-def lanes() -> int:
-    return 8
-
-
-@pytest.fixture
-def scene(clock: Clock, lanes: int) -> Scene:
-    return Scene(clock, lanes)
+def scene(clock: Clock) -> Scene:
+    return Scene(clock, lanes=8)
 
 
 def add(editor: Editor, *ids: str) -> None:
@@ -72,11 +52,11 @@ def test_all_tasks_of_the_other_lanes_are_started_in_the_first_run(
     # When a run comes, with five minutes
     report = scene.worker.run(time_left=5 * MINUTE)
     # Then all tasks of the others have been started, and are done
-    assert set(others) <= set(scene.called)
+    assert set(others) <= set(scene.done)
     assert report.done == len(others)
     assert report.resting == (OUT,)
     # And of this one, no more were started than could be recorded, but for a batch
-    assert len(scene.called) - len(others) <= 25
+    assert len(scene.done) - len(others) <= 25
 
 
 def test_a_lane_that_is_refused_is_tried_again_after_as_long_as_its_trouble_has_lasted(
@@ -165,7 +145,7 @@ def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is
     # When they are run
     report = scene.worker.run()
     # Then each was called once, and is done
-    assert (report.done, sorted(scene.called)) == (3, sorted(ids))
+    assert (report.done, sorted(scene.done)) == (3, sorted(ids))
     assert {scene.editor.get(id).status for id in ids} == {Status.DONE}
     assert {scene.editor.get(id).attempt for id in ids} == {1}
 
@@ -175,14 +155,14 @@ def test_an_outcome_that_is_never_written_is_for_the_next_run(scene: Scene, cloc
     add(scene.editor, id, *others)
     scene.store.refuse({OUT}, {"save"})
     report = scene.worker.run()
-    assert (report.done, report.resting, scene.called.count(id)) == (2, (OUT,), 1)
+    assert (report.done, report.resting, scene.done.count(id)) == (2, (OUT,), 1)
     assert len(log.lines("unrecorded")) == 3
     # When the lane is answered again, then the task left running is run once more
     scene.store.refuse(())
     assert report.rings_at is not None
     clock.now = report.rings_at
     assert scene.worker.run().done == 1
-    assert (scene.editor.get(id).status, scene.editor.get(id).attempt, scene.called.count(id)) == (
+    assert (scene.editor.get(id).status, scene.editor.get(id).attempt, scene.done.count(id)) == (
         Status.DONE,
         2,
         2,
@@ -216,11 +196,10 @@ def test_a_head_that_cannot_be_read_loses_nothing(scene: Scene, clock: Clock) ->
     assert scene.worker.run().done == 1
 
 
-@pytest.mark.parametrize("lanes", [64])
-def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(scene: Scene) -> None:
+def test_a_run_over_many_lanes_that_are_mostly_empty_reads_each_once(clock: Clock) -> None:
+    scene = Scene(clock, lanes=64)
     add(scene.editor, "one", "two")
-    scene.store.calls.clear()
-    assert scene.worker.run().done == 2
+    assert scene.run(at=clock.now).done == 2
     reads = {verb: [scene.store.calls[verb, lane] for lane in range(64)] for verb in READS}
     assert reads == {"queued": [1] * 64, "head": [0] * 64, "count": [0] * 64}
 
@@ -262,12 +241,9 @@ def test_trouble_is_that_of_all_lanes_when_no_call_of_a_kind_is_answered(clock: 
     assert trouble.error_of_all(8) is None
 
 
-def ended(*resting: RestingLane) -> LastRun:
-    return LastRun(run="last", finished_at=NOON, resting=resting)
-
-
 def test_a_lane_is_read_at_once_when_its_rest_is_over_although_no_run_has_ended_since(clock: Clock) -> None:
-    last = ended(RestingLane(lane=0, since=NOON - 10 * MINUTE), RestingLane(lane=7, since=NOON))
+    resting = (RestingLane(lane=0, since=NOON - 10 * MINUTE), RestingLane(lane=7, since=NOON))
+    last = LastRun(run="last", finished_at=NOON, resting=resting)
     clock.now = NOON + 10 * MINUTE - SECOND
     assert Trouble("run", clock, last=last, lanes=[0]).again_at(0) == clock.now + 2 * SECOND
     clock.now = NOON + 10 * MINUTE

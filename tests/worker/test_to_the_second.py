@@ -1,46 +1,30 @@
-"""Several runs wait to the second: one takes the lanes of the others over, and nothing is lost or late."""
+"""Precision "second": a run waits for due dates, and of several one takes the lanes of the others over."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
-from duebell import Editor, Worker
-from duebell_shared.bell.arming import ArmingRecord
+from duebell import Editor
+from duebell_shared.bell.arming import HEAD_START, ArmingRecord
+from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.settings import Precision
 from duebell_worker.run.lease import Lease
 from tests.support import NOON, Clock
-from tests.worker.called import Called
-from tests.worker.hooked_store import HookedStore
 from tests.worker.memory import in_lane, memory_backend
 from tests.worker.other_runs import Other
+from tests.worker.scene import DUE, MINUTE, SECOND, Scene
 from tests.worker.stage import Stage
-
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 #: The time within which a waiting run sees a change of the arming record.
 LOOK = timedelta(seconds=0.25)
 
 
-class Scene:
-    """A worker with two places over a queue in memory; `starts` are those of its action `act`."""
-
-    def __init__(self, clock: Clock, stage: Stage) -> None:
-        self.clock, self.stage = clock, stage
-        self.store, self.called = HookedStore(), Called()
-        settings: dict[str, Any] = {"parallel_runs": 1, "precision": Precision.SECOND}
-        self.backend = self.called.by(memory_backend(clock, self.store, **settings))
-        self.editor = Editor(backend=self.backend)
-        self.starts: list[datetime] = []
-        self.worker = Worker(backend=self.backend, pool=stage, concurrency=2)
-        self.worker.action("act")(lambda: self.starts.append(clock.now))
-
-
 @pytest.fixture
 def scene(clock: Clock, stage: Stage) -> Scene:
-    return Scene(clock, stage)
+    """A worker with two places, whose runs wait to the second."""
+    return Scene(clock, pool=stage, places=2, calls=True, parallel_runs=1, precision=Precision.SECOND)
 
 
 def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable[..., None]:
@@ -53,6 +37,82 @@ def once(clock: Clock, moment: datetime, what: Callable[[], object]) -> Callable
             what()
 
     return act
+
+
+@pytest.mark.parametrize("seconds", [0, 59])
+def test_wherever_in_its_minute_the_rule_rings_it_is_before_the_due_date(scene: Scene, seconds: int) -> None:
+    due = DUE + timedelta(seconds=seconds)
+    scene.editor.add("act", due=due)
+    rings_at = scene.editor.status().rings_at
+    assert rings_at
+    assert due - HEAD_START <= rings_at
+    assert rings_at + MINUTE <= due - 10 * SECOND
+
+
+def test_a_run_does_not_wait_for_what_the_rule_can_ring_for_in_time(scene: Scene) -> None:
+    stays = HEAD_START + LEAD
+    scene.editor.add("act", due=NOON + stays + SECOND)
+    report = scene.worker.run(time_left=5 * MINUTE)
+    assert (scene.starts, scene.clock.now) == ([], NOON)
+    assert report.rings_at
+    assert report.rings_at + MINUTE < NOON + stays
+
+
+def test_a_task_that_is_added_meanwhile_is_started_in_time_and_the_rule_left_alone(scene: Scene) -> None:
+    # Given a run that waits
+    scene.editor.add("act", due=NOON + 100 * SECOND)
+    puts: list[int] = []
+
+    def add() -> None:
+        before = scene.bell.puts
+        for seconds in (11.5, 40):
+            scene.editor.add("act", due=NOON + seconds * SECOND)
+        puts.append(scene.bell.puts - before)
+
+    # When tasks are added that are due sooner
+    scene.store.on_read = once(scene.clock, NOON + 10 * SECOND, add)
+    report = scene.worker.run(time_left=5 * MINUTE)
+    # Then these are started in time as well, and adding them has not set the rule
+    assert scene.starts == [NOON + 11.5 * SECOND, NOON + 40 * SECOND, NOON + 100 * SECOND]
+    assert (report.lateness_max_ms, puts) == (0, [0])
+
+
+def test_while_an_action_takes_long_others_start_in_time(scene: Scene, stage: Stage) -> None:
+    scene.worker.action("long")(lambda: stage.sleep(70))
+    scene.editor.add("long", due=NOON)
+    dues = [NOON + timedelta(seconds=seconds) for seconds in (0.5, 3, 7.125, 30, 69)]
+    for due in dues:
+        scene.editor.add("act", due=due)
+    scene.worker.run(time_left=5 * MINUTE)
+    assert scene.starts == dues
+
+
+def test_a_run_stops_waiting_in_good_time_and_gives_the_lanes_back(scene: Scene) -> None:
+    scene.editor.add("act", due=NOON + 60 * SECOND)
+    report = scene.worker.run(time_left=50 * SECOND)
+    assert (scene.starts, scene.clock.now) == ([], NOON + 40 * SECOND)
+    assert scene.backend.armer.read().lanes_of(report.run) == ()
+    assert report.rings_at == NOON + 2 * MINUTE
+
+
+def test_the_workers_precision_is_what_editors_go_by(scene: Scene) -> None:
+    # Given an editor that knows nothing of it, and a rule armed to the minute
+    plain = memory_backend(scene.clock, scene.store, bell=scene.bell)
+    editor = Editor(backend=plain)
+    editor.add("act", due=DUE)
+    assert editor.status().rings_at == DUE
+    # When a worker with precision "second" has run once
+    scene.worker.run()
+    # Then the rule rings early enough, and for what that editor adds too
+    assert editor.status().rings_at == DUE - 2 * MINUTE
+    editor.add("act", due=DUE - 30 * MINUTE)
+    assert editor.status().rings_at == DUE - 32 * MINUTE
+    # And a worker without turns that back
+    scene.worker.over(plain).run()
+    assert editor.status().rings_at == DUE - 30 * MINUTE
+
+
+# Several runs wait: one takes the lanes of the others over, and nothing is lost or late.
 
 
 def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(scene: Scene) -> None:
@@ -74,9 +134,9 @@ def test_a_run_that_only_waits_gives_its_lanes_to_one_that_takes_them_over(scene
     assert scene.called.events == []
 
 
-def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(scene: Scene) -> None:
+def test_a_run_gives_its_lanes_only_when_nothing_is_under_way_in_them(scene: Scene, stage: Stage) -> None:
     other = Other(scene.backend, 0, 1)
-    scene.worker.action("long")(lambda: scene.stage.sleep(30))
+    scene.worker.action("long")(lambda: stage.sleep(30))
     scene.editor.add("long", due=NOON, id=in_lane(2))
     scene.editor.add("act", due=NOON + 100 * SECOND, id=in_lane(3))
     given: list[datetime] = []

@@ -10,8 +10,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.simulation.wire.calm import calm_network
-from tests.simulation.wire.clients import backend_over
+from tests.simulation.wire.clients import backend_over, calm_network
 from tests.support import NOON, Calls
 
 BATCH = "BatchExecuteStatement"

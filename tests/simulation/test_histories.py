@@ -14,8 +14,8 @@ from tests.simulation.parts.hosting import Hosting
 from tests.simulation.parts.putting_off import PuttingOff
 from tests.simulation.parts.relaning import Relaning
 from tests.simulation.parts.timing_out import TimingOut
+from tests.simulation.play import SCENARIOS, WEATHER
 from tests.simulation.promises import lateness
-from tests.simulation.scenarios import SCENARIOS, WEATHER
 from tests.simulation.weather import CALM, ROUGH, Faults
 from tests.simulation.world import Process
 

@@ -9,7 +9,7 @@ from duebell_infra.testing import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
-from tests.simulation.wire.calm import store_on_the_wire
+from tests.simulation.wire.clients import store_on_the_wire
 from tests.support import create_table
 
 

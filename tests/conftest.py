@@ -4,6 +4,7 @@ import os
 import zoneinfo
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from duebell_shared.settings import Settings
 from tests.e2e.support import ACTIONS, HERE
 from tests.quick_aws import client, moto_aws, quick_aws
 from tests.simulation.wire.dynamodb import DynamoDb
-from tests.support import REGION, Calls, Clock, create_rule, create_table, put_false_zones
+from tests.support import REGION, Calls, Clock, create_rule, create_table
 
 # Machines that run tests are shared: that one is slow says nothing about the code. CI plays the same examples
 # each time, so that it says something about the commit.
@@ -78,7 +79,9 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 @pytest.fixture
 def false_zones(tmp_path: Path) -> Iterator[Path]:
     """A machine with false time zones, in this folder: there, clocks in Berlin show Tokyo's time."""
-    put_false_zones(tmp_path)
+    tokyo = resources.files("tzdata").joinpath("zoneinfo", "Asia", "Tokyo").read_bytes()
+    (tmp_path / "Europe").mkdir()
+    (tmp_path / "Europe" / "Berlin").write_bytes(tokyo)
     zoneinfo.reset_tzpath([tmp_path])
     zoneinfo.ZoneInfo.clear_cache()
     yield tmp_path

@@ -18,10 +18,11 @@ import moto.core.models
 from botocore.awsrequest import AWSPreparedRequest
 from moto import mock_aws
 from moto.core import botocore_stubber
+from moto.dynamodb.models import DynamoDBBackend
 
-from tests.partiql import partiql_batches
 from tests.simulation.wire.clients import decoded
 from tests.simulation.wire.dynamodb import DynamoDb
+from tests.simulation.wire.expressions import DELETE, INSERT, parse
 from tests.simulation.wire.network import Answer, refusal
 from tests.simulation.wire.refused import Refused
 from tests.support import REGION
@@ -41,7 +42,7 @@ def moto_aws() -> Iterator[None]:
     with (
         patch.object(moto.core.models, "RESPONSES_METHODS", ()),  # nobody here asks AWS but by botocore
         mock_aws(),
-        partiql_batches(),
+        patch.object(DynamoDBBackend, "batch_execute_statement", _execute_all),
         patch.object(botocore.session, "create_loader", _loader),
     ):
         yield
@@ -79,9 +80,7 @@ class _Items:
                 if operation == "CreateTable":
                     self.tables[given["TableName"]] = DynamoDb(given["TableName"])
                 return by_moto(stubber, request)
-            if (
-                operation == "GetItem"
-            ):  # tests, too, look at items: that they do so consistently is not the point
+            if operation == "GetItem":  # tests look at items, too, and need not do so consistently
                 given = {**given, "ConsistentRead": True}
             answer = self._answer(operation, given)
             return answer.status, {"x-amzn-RequestId": ""}, answer.encoded()
@@ -99,3 +98,36 @@ class _Items:
     def _table_of(self, given: Any) -> DynamoDb:
         name = given.get("TableName") or next(iter(given.get("RequestItems", self.tables)))
         return self.tables.get(name) or next(iter(self.tables.values()))
+
+
+# A part that moto lacks: batches of INSERT, UPDATE and DELETE statements, each under its own conditions.
+
+
+def _execute_all(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [_execute(backend, **statement) for statement in statements]
+
+
+def _execute(backend: DynamoDBBackend, Statement: str, Parameters: list[Any]) -> dict[str, Any]:  # noqa: N803
+    wanted = parse(Statement, Parameters)
+    if wanted.table not in backend.tables:
+        return _refused("ResourceNotFound")
+    key = {"lane": {"S": wanted.key[0]}, "id": {"S": wanted.key[1]}}
+    found = backend.get_item(wanted.table, key)
+    item = found.to_json()["Attributes"] if found else {}
+    if wanted.verb == INSERT and item:
+        return _refused("DuplicateItem")
+    if wanted.verb != INSERT and not (item and wanted.applies_to(item)):
+        return _refused("ConditionalCheckFailed")
+    if wanted.verb == DELETE:
+        backend.delete_item(wanted.table, key)
+        return {"TableName": wanted.table}
+    try:
+        item = wanted.update.apply(item)
+    except Refused:  # such as a number to be added to what is none
+        return _refused("ValidationError")
+    backend.put_item(wanted.table, item)
+    return {"TableName": wanted.table, **({"Item": item} if wanted.returns else {})}
+
+
+def _refused(code: str) -> dict[str, Any]:
+    return {"Error": {"Code": code, "Message": "refused"}}

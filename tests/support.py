@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from importlib import resources
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -158,13 +156,6 @@ def let_pass_its_role(session: boto3.Session) -> None:
     }
     document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
     session.client("iam").put_role_policy(RoleName="made", PolicyName="worker", PolicyDocument=document)
-
-
-def put_false_zones(folder: Path) -> None:
-    """Zones as a machine may have them, where Berlin has Tokyo's time: nobody can take that for another."""
-    tokyo = resources.files("tzdata").joinpath("zoneinfo", "Asia", "Tokyo").read_bytes()
-    (folder / "Europe").mkdir()
-    (folder / "Europe" / "Berlin").write_bytes(tokyo)
 
 
 class SetFor(str):

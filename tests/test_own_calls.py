@@ -14,6 +14,7 @@ import duebell_worker
 from duebell import Worker
 from duebell_infra.testing import InlinePool
 from tests.editor.memory import Scheduler
+from tests.worker.starting import CONTEXT
 
 
 @pytest.fixture(autouse=True)
@@ -53,24 +54,17 @@ def test_an_add_goes_through_few_functions_and_modules() -> None:
     assert len(calls) <= 14
 
 
-class Context:
-    """The context that Lambda gives an invocation."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 300_000
-
-
 def test_a_run_of_one_task_goes_through_few_functions_and_modules() -> None:
     # Given a worker that has run before, and a task that is due
     scheduler = Scheduler.start()
     worker = Worker(backend=scheduler.backend, pool=lambda _: InlinePool())
     worker.action("act")(lambda: None)
-    worker.handler(None, Context())
+    worker.handler(None, CONTEXT)
     scheduler.editor.add("act", due=timedelta(hours=1))
     scheduler.clock.advance(timedelta(hours=1, seconds=10))
     # When it is run
     answers: list[Any] = []
-    calls = calls_of_ours(lambda: answers.append(worker.handler(None, Context())))
+    calls = calls_of_ours(lambda: answers.append(worker.handler(None, CONTEXT)))
     # Then it goes through few, with four lanes
     assert answers[0]["done"] == 1
     assert calls.total() <= 420

@@ -1,7 +1,6 @@
 """The names that users import, the modules that this loads, and who may import whom in our packages."""
 
 import ast
-import importlib.util
 import re
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
+from docs import make_reference
 
 import duebell
 import duebell.contrib.django
@@ -77,20 +77,12 @@ def test_another_name_is_none_of_duebell() -> None:
 
 
 def loaded_by(program: str) -> set[str]:
-    """The top-level modules that a program of its own has loaded at its end."""
-    path = [str(ROOT / part) for part in (".", "editor", "worker", "shared", "infra")]
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            f"{program}\nimport sys; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))",
-        ],
-        env={"PYTHONPATH": ":".join(path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return set(done.stdout.split())
+    """The modules that a program of its own has loaded at its end, and the packages that they are in."""
+    path = ":".join(str(ROOT / part) for part in (".", "editor", "worker", "shared", "infra"))
+    command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
+    done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    names = set(done.stdout.split())
+    return names | {name.partition(".")[0] for name in names}
 
 
 def test_importing_duebell_loads_nothing() -> None:
@@ -107,12 +99,9 @@ def test_a_service_that_adds_loads_nothing_that_it_does_not_need() -> None:
 
 
 def test_a_service_without_an_event_loop_loads_no_coroutines() -> None:
-    program = "from duebell import Editor, Worker; Worker.from_env()\nimport sys; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
+    loaded = loaded_by("from duebell import Editor, Worker; Worker.from_env()")
     assert "duebell_editor.library.editor" in loaded
-    assert not {"asyncio", "duebell_editor.library.async_editor"} & set(loaded)
+    assert not {"asyncio", "duebell_editor.library.async_editor"} & loaded
 
 
 def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:
@@ -178,12 +167,8 @@ def test_the_tree_of_errors_is_drawn_as_it_is() -> None:
 
 
 def test_the_page_of_the_commands_is_made_of_them() -> None:
-    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs" / "make_reference.py")
-    assert spec
-    assert spec.loader
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    assert made.COMMANDS.read_text(encoding="utf-8") == made.commands_page(), "make reference"
+    page = make_reference.COMMANDS.read_text(encoding="utf-8")
+    assert page == make_reference.commands_page(), "make reference"
 
 
 def test_the_reference_names_each_attribute_that_users_read() -> None:

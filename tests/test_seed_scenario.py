@@ -13,18 +13,12 @@ from freezegun import freeze_time
 from duebell import Editor, Status, Task, Worker
 from duebell_shared.bell.expression import LEAD, SENTINEL, next_ring
 from tests.support import SetFor
+from tests.worker.starting import CONTEXT
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
 
 YEAR_END = datetime(2026, 12, 31, tzinfo=UTC)
-
-
-class Lambda:
-    """The context of an invocation that has all the time it needs."""
-
-    def get_remaining_time_in_millis(self) -> int:
-        return 900_000
 
 
 def rings_in_the_future(params: dict[str, Any], **_: Any) -> None:
@@ -70,7 +64,7 @@ def test_the_rule_follows_the_queue(session: boto3.Session, events: "EventBridge
 
         # The rule rings in that minute: it is done, and the rule is at the next.
         now.move_to(datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC))
-        report = worker.handler({}, Lambda())
+        report = worker.handler({}, CONTEXT)
         assert (report["done"], report["lateness_max_ms"]) == (1, 44_000)
         assert editor.get("earlier").status is Status.DONE
         assert editor.get("year-end").status is Status.SCHEDULED
@@ -78,10 +72,10 @@ def test_the_rule_follows_the_queue(session: boto3.Session, events: "EventBridge
 
         # The rest is run, one after the other: parked again.
         now.move_to(YEAR_END + timedelta(seconds=3))
-        worker.handler({}, Lambda())
+        worker.handler({}, CONTEXT)
         assert expression(events) == SetFor(datetime(2027, 1, 1, 12, tzinfo=UTC))
         now.move_to(datetime(2027, 1, 1, 12, 0, 59, tzinfo=UTC))
-        worker.handler({}, Lambda())
+        worker.handler({}, CONTEXT)
         assert expression(events) == SENTINEL
         assert [id for id, _ in ran] == ["earlier", "year-end", "later"]
         assert ran[0][1] == datetime(2026, 12, 24, 18, 30, 14, tzinfo=UTC)

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from duebell import Abort, Retry, Snooze, Task, Worker
+from duebell import Abort, Retry, Task, Worker
 
 worker = Worker.from_env()
 
@@ -15,44 +15,16 @@ def succeed(payload: dict[str, Any], task: Task) -> None:
     print(f"{task.id} says {payload.get('word', 'nothing')}")
 
 
-@worker.action("fail", attempts=1)
-def fail(payload: dict[str, Any], task: Task) -> None:
-    raise RuntimeError(f"{task.id} fails every time")
-
-
 @worker.action("fail_once", attempts=3)
 def fail_once(payload: dict[str, Any], task: Task) -> None:
     if task.attempt == 1:
         raise Retry("the first attempt always fails", after=1)
 
 
-@worker.action("snooze_once", attempts=1)
-def snooze_once(payload: dict[str, Any], task: Task) -> None:
-    if payload["page"] == 1:
-        raise Snooze(5, payload={"page": 2})
-
-
-@worker.action("one_a_second", per_second=1)
-def one_a_second(payload: dict[str, Any], task: Task) -> None:
-    pass
-
-
-@worker.action("abort", attempts=3)
-def abort(payload: dict[str, Any], task: Task) -> None:
-    raise Abort("not worth another attempt")
-
-
 @worker.action("tell")
 def tell(name: str) -> None:
     """Tell what the worker's environment has under this name."""
     raise Abort(os.environ[name])
-
-
-@worker.action("linger")
-def linger(payload: dict[str, Any], task: Task) -> None:
-    """Tell the process in a file, and stay."""
-    Path(payload["file"]).write_text(str(os.getpid()))
-    time.sleep(600)
 
 
 @worker.action("pass_gate")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from duebell import Editor
 from duebell_infra.bundle.target import Place
@@ -41,14 +41,8 @@ class Deployer:
         imported: bool = True,
         **parameters: str,
     ) -> Editor:
-        deployment = replace(
-            self.deployment,
-            folder=folder,
-            actions=actions,
-            deliver=deliver,
-            imported=imported,
-            parameters=parameters,
-        )
+        given: Any = {"folder": folder, "actions": actions, "deliver": deliver, "imported": imported}
+        deployment = replace(self.deployment, parameters=parameters, **given)
         settings = deploy(self.session, deployment, say=self.said.append, progress=self.said.append)
         return Editor(settings, session=self.session)
 
@@ -73,11 +67,6 @@ class Deployer:
         return failure.message
 
     @property
-    def role(self) -> str:
-        """The worker's role."""
-        return str(self.function["Role"]).rpartition("/")[2]
-
-    @property
     def rule(self) -> str:
         return self.session.client("events").describe_rule(Name=self.name)["ScheduleExpression"]
 
@@ -86,24 +75,5 @@ class Deployer:
         return dict(self.session.client("lambda").get_function_configuration(FunctionName=self.name))
 
     @property
-    def table(self) -> dict[str, object]:
-        return dict(self.session.client("dynamodb").describe_table(TableName=self.name)["Table"])
-
-    @property
-    def expires(self) -> bool:
-        """Whether finished tasks are deleted in time."""
-        found = self.session.client("dynamodb").describe_time_to_live(TableName=self.name)
-        return found["TimeToLiveDescription"].get("AttributeName") == "expires_at"
-
-    @property
-    def status(self) -> str:
-        return self._stack["StackStatus"]
-
-    def parameter(self, name: str) -> str:
-        """The parameters that the stack was deployed with."""
-        given = {one["ParameterKey"]: one["ParameterValue"] for one in self._stack["Parameters"]}
-        return given[name]
-
-    @property
-    def _stack(self) -> "StackTypeDef":
+    def stack(self) -> "StackTypeDef":
         return self.session.client("cloudformation").describe_stacks(StackName=self.name)["Stacks"][0]

@@ -84,7 +84,10 @@ COMMAND = [sys.executable, "-c", "from duebell_infra.cli import main; main()"]
 
 
 def duebell(
-    *arguments: str, folder: Path | None = None, environment: Mapping[str, str] | None = None
+    *arguments: str,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    timeout: int = 120,
 ) -> "subprocess.CompletedProcess[str]":
     """The end of the program `duebell` with these arguments, called in this folder."""
     return subprocess.run(
@@ -94,7 +97,7 @@ def duebell(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=timeout,
         check=False,
     )
 

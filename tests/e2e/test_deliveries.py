@@ -5,7 +5,6 @@ import hmac
 import io
 import json
 import zipfile
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor, Status
+from duebell import Status
 from tests.e2e.deployer import Deployer
 from tests.e2e.support import duebell, local_command, wait_for
 from tests.serving import listening
@@ -21,6 +20,15 @@ from tests.serving import listening
 pytestmark = pytest.mark.e2e
 
 HERE = "us-east-1:000000000000"
+ROLE = "arn:aws:iam::000000000000:role/each"
+MACHINE = json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}})
+FUNCTION = """
+import boto3, json
+def handler(event, context):
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName="{name}")["QueueUrl"]
+    sqs.send_message(QueueUrl=url, MessageBody=json.dumps(event))
+"""
 
 
 def queue(session: boto3.Session, name: str) -> str:
@@ -30,38 +38,44 @@ def queue(session: boto3.Session, name: str) -> str:
     return f"arn:aws:sqs:{HERE}:{name}"
 
 
-def received(session: boto3.Session, arn: str) -> list[Any]:
-    """The messages in a queue, taken out."""
+def one_in(session: boto3.Session, arn: str) -> Any:
+    """The one message in a queue, once it is there; it is taken out."""
     sqs = session.client("sqs")
     url = sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
-    answer = sqs.receive_message(
-        QueueUrl=url, MaxNumberOfMessages=10, MessageAttributeNames=["All"], AttributeNames=["All"]
-    )
-    for one in answer.get("Messages", []):
-        sqs.delete_message(QueueUrl=url, ReceiptHandle=one["ReceiptHandle"])
-    return answer.get("Messages", [])
-
-
-def one_in(session: boto3.Session, arn: str) -> Any:
-    """The one message in a queue, once it is there."""
-    [message] = wait_for(lambda: received(session, arn))
+    given: Any = {"QueueUrl": url, "MaxNumberOfMessages": 10, "MessageAttributeNames": ["All"]}
+    [message] = wait_for(lambda: sqs.receive_message(**given, AttributeNames=["All"]).get("Messages"))
+    sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     return message
 
 
-def test_each_kind_of_target_gets_what_is_due(deployer: Deployer, tmp_path: Path) -> None:
+def test_each_kind_of_target_gets_what_is_due(deployer: Deployer) -> None:
     session = deployer.session
-    kinds = [to_fifo_queue, to_topic, to_bus, to_function, to_state_machine]
-    targets = {make.__name__.removeprefix("to_"): make(session) for make in kinds}
+    makers = {"topic": to_topic, "bus": to_bus, "function": to_function}
+    outs = {name: queue(session, f"from-{name}") for name in makers} | {"queue": queue(session, "each.fifo")}
+    targets = {name: make(session, outs[name]) for name, make in makers.items()} | {"queue": outs["queue"]}
+    states = session.client("stepfunctions")
+    machine = states.create_state_machine(name="each", definition=MACHINE, roleArn=ROLE)
+    targets["states"] = machine["stateMachineArn"]
     with listening() as (address, heard):
-        deliver = {name: {"to": arn} for name, (arn, _) in targets.items()}
+        deliver = {name: {"to": arn} for name, arn in targets.items()}
         key = session.client("secretsmanager").create_secret(Name="signing", SecretString="key")["ARN"]
-        signed = {"to": address, "secret": key}
-        editor = deployer.deploy(actions="", deliver={**deliver, "https": signed})
-        for name in (*targets, "https"):
+        deliver["https"] = {"to": address, "secret": key}
+        editor = deployer.deploy(actions="", deliver=deliver)
+        for name in deliver:
             editor.add(name, due=timedelta(0), id=f"task-{name}", payload={"for": name})
-        ended(editor, *(f"task-{name}" for name in (*targets, "https")))
-        for name, (_, got) in targets.items():
-            assert wait_for(got)["for"] == name, name
+        wait_for(lambda: all(editor.get(f"task-{name}").status.is_finished for name in deliver))
+        for name in deliver:
+            task = editor.get(f"task-{name}")
+            assert task.status is Status.DONE, f"{name}: {task.failure}"
+        # Then each has it: queues at the end of most, the state machine, and the address with its signature
+        for name, arn in outs.items():
+            message = one_in(session, arn)
+            body = json.loads(message["Body"])
+            assert (body["detail"]["payload"] if name == "bus" else body) == {"for": name}
+            assert message["Attributes"].get("MessageGroupId") == ("task-queue" if name == "queue" else None)
+        [execution] = states.list_executions(stateMachineArn=targets["states"])["executions"]
+        given = states.describe_execution(executionArn=execution["executionArn"])["input"]
+        assert json.loads(given) == {"for": "states"}
         [(body, headers)] = heard
         assert json.loads(body) == {"for": "https"}
         time, _, signature = headers["Duebell-Signature"].removeprefix("t=").partition(",v1=")
@@ -90,84 +104,31 @@ def test_duebell_local_keeps_a_delivery_that_it_was_given(tmp_path: Path) -> Non
         assert "delivery remind" not in command.printed
 
 
-def ended(editor: Editor, *ids: str) -> None:
-    """Wait until these tasks have ended; all must be done."""
-    wait_for(lambda: all(editor.get(id).status.is_finished for id in ids))
-    for id in ids:
-        task = editor.get(id)
-        assert task.status is Status.DONE, f"{id}: {task.failure}"
+def to_topic(session: boto3.Session, out: str) -> str:
+    sns = session.client("sns")
+    topic = str(sns.create_topic(Name="each")["TopicArn"])
+    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=out, Attributes={"RawMessageDelivery": "true"})
+    return topic
 
 
-Made = tuple[str, Callable[[], Any]]
-
-
-def to_fifo_queue(session: boto3.Session) -> Made:
-    arn = queue(session, "each.fifo")
-
-    def got() -> Any:
-        [message] = received(session, arn) or [None]
-        if message:
-            assert message["Attributes"]["MessageGroupId"] == "task-fifo_queue"
-        return message and json.loads(message["Body"])
-
-    return arn, got
-
-
-def to_topic(session: boto3.Session) -> Made:
-    sns, arn = session.client("sns"), queue(session, "from-topic")
-    topic = sns.create_topic(Name="each")["TopicArn"]
-    sns.subscribe(TopicArn=topic, Protocol="sqs", Endpoint=arn, Attributes={"RawMessageDelivery": "true"})
-    return topic, lambda: next((json.loads(one["Body"]) for one in received(session, arn)), None)
-
-
-def to_bus(session: boto3.Session) -> Made:
-    events, arn = session.client("events"), queue(session, "from-bus")
-    bus = events.create_event_bus(Name="each")["EventBusArn"]
+def to_bus(session: boto3.Session, out: str) -> str:
+    events = session.client("events")
     pattern = json.dumps({"source": ["duebell"], "detail-type": ["duebell.due"]})
+    bus = str(events.create_event_bus(Name="each")["EventBusArn"])
     events.put_rule(Name="each", EventBusName="each", EventPattern=pattern)
-    events.put_targets(Rule="each", EventBusName="each", Targets=[{"Id": "queue", "Arn": arn}])
-    return bus, lambda: next(
-        (json.loads(one["Body"])["detail"]["payload"] for one in received(session, arn)), None
-    )
+    events.put_targets(Rule="each", EventBusName="each", Targets=[{"Id": "queue", "Arn": out}])
+    return bus
 
 
-def to_function(session: boto3.Session) -> Made:
-    arn = queue(session, "from-function")
-    code = (
-        "import boto3, json\n"
-        "def handler(event, context):\n"
-        "    sqs = boto3.client('sqs')\n"
-        "    url = sqs.get_queue_url(QueueName='from-function')['QueueUrl']\n"
-        "    sqs.send_message(QueueUrl=url, MessageBody=json.dumps(event))\n"
-    )
+def to_function(session: boto3.Session, out: str) -> str:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr("made.py", code)
-    made = session.client("lambda").create_function(
+        archive.writestr("made.py", FUNCTION.format(name=out.rpartition(":")[2]))
+    made: Any = session.client("lambda").create_function(
         FunctionName="each",
         Runtime="python3.13",
-        Role=f"arn:aws:iam::{HERE.partition(':')[2]}:role/each",
+        Role=ROLE,
         Handler="made.handler",
         Code={"ZipFile": data.getvalue()},
     )
-    return made["FunctionArn"], lambda: next(
-        (json.loads(one["Body"]) for one in received(session, arn)), None
-    )
-
-
-def to_state_machine(session: boto3.Session) -> Made:
-    states = session.client("stepfunctions")
-    arn = states.create_state_machine(
-        name="each",
-        definition=json.dumps({"StartAt": "End", "States": {"End": {"Type": "Succeed"}}}),
-        roleArn=f"arn:aws:iam::{HERE.partition(':')[2]}:role/each",
-    )["stateMachineArn"]
-
-    def got() -> Any:
-        executions = states.list_executions(stateMachineArn=arn)["executions"]
-        if not executions:
-            return None
-        [execution] = executions
-        return json.loads(states.describe_execution(executionArn=execution["executionArn"])["input"])
-
-    return arn, got
+    return str(made["FunctionArn"])

@@ -1,11 +1,14 @@
-"""Deploying and destroying for real: the stack, its table, and the rule, which is armed whatever happened."""
+"""Deploying for real: the stack, its table, the code, and the rule, which is armed whatever happened."""
 
 import json
 import re
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from duebell import Status
+from duebell import Editor, Status
+from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.stack import Stack, template_text
 from duebell_infra.errors import DeployFailed
@@ -55,7 +58,7 @@ def test_a_failure_gives_the_reasons_and_a_way_out(
         patch.setattr(module, "template_text", lambda: broken)
         with pytest.raises(DeployFailed, match=r"is in ROLLBACK_COMPLETE: Retries: .*missing"):
             deployer.deploy()
-    assert deployer.status == "ROLLBACK_COMPLETE"
+    assert deployer.stack["StackStatus"] == "ROLLBACK_COMPLETE"
     assert any("CREATE_FAILED" in line for line in deployer.said)
 
     assert deployer.deploy().status().healthy
@@ -66,11 +69,9 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     session = deployer.session
     key = session.client("kms").create_key()["KeyMetadata"]["Arn"]
     topic = session.client("sns").create_topic(Name=deployer.name)["TopicArn"]
-    more = {
-        "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Action": "sns:Publish", "Resource": topic}],
-    }
-    made = session.client("iam").create_policy(PolicyName=deployer.name, PolicyDocument=json.dumps(more))
+    statement = {"Effect": "Allow", "Action": "sns:Publish", "Resource": topic}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    made = session.client("iam").create_policy(PolicyName=deployer.name, PolicyDocument=document)
     policy = made["Policy"]["Arn"]
 
     editor = deployer.deploy(
@@ -93,7 +94,8 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     # What the actions are given: an environment, and policies
     editor.add("tell", due=SOON, id="told", payload="GREETING")
     assert deployer.why_failed(editor, "told") == "hello"
-    attached = session.client("iam").list_attached_role_policies(RoleName=deployer.role)["AttachedPolicies"]
+    role = str(deployer.function["Role"]).rpartition("/")[2]
+    attached = session.client("iam").list_attached_role_policies(RoleName=role)["AttachedPolicies"]
     assert [one["PolicyArn"] for one in attached] == [policy]
 
 
@@ -112,8 +114,10 @@ def test_a_restored_queue_goes_on_under_its_own_name(deployer: Deployer, stack: 
     assert restored.rule == SetFor(LATER)
     assert editor.status().healthy
     # And what a restored table lacks is made up for
-    assert restored.table["DeletionProtectionEnabled"] is True
-    assert restored.expires
+    table = dynamodb.describe_table(TableName=restored.name)["Table"]
+    assert table["DeletionProtectionEnabled"] is True
+    expiry = dynamodb.describe_time_to_live(TableName=restored.name)["TimeToLiveDescription"]
+    assert expiry["AttributeName"] == "expires_at"
     restored.destroy(delete_table=True)
 
 
@@ -131,46 +135,92 @@ def test_someone_elses_table_is_not_touched(deployer: Deployer) -> None:
     dynamodb.delete_table(TableName=deployer.name)
 
 
-def with_another_rule() -> str:
-    """A later version of the template, in which the rule's target had to change."""
-    before, after = "MaximumRetryAttempts: 185", "MaximumRetryAttempts: 100"
-    assert before in template_text()
-    return template_text().replace(before, after)
-
-
-def apply(deployer: Deployer, template: str) -> None:
-    """What CloudFormation alone does, without what `duebell deploy` does beside."""
-    stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
-    stack.apply(template, stack.parameters(), tags={"duebell": deployer.name})
-
-
-def retries(deployer: Deployer) -> int:
-    [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
-    return target["RetryPolicy"]["MaximumRetryAttempts"]
-
-
 def test_a_change_of_the_rule_itself_ends_with_it_armed(
     deployer: Deployer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    text = with_another_rule()
-    apply(deployer, text)
-    assert deployer.rule == SENTINEL  # what CloudFormation alone does to a rule that is to change
+    def retries() -> int:
+        [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
+        return target["RetryPolicy"]["MaximumRetryAttempts"]
 
+    # Given a later version of the template, in which the rule's target had to change
+    deployer.deploy().add("succeed", due=LATER)
+    text = template_text().replace("MaximumRetryAttempts: 185", "MaximumRetryAttempts: 100")
+    # When it cannot be deployed, then it is rolled back, and the rule is armed
+    broken = re.sub("Qualifier: .*", "Qualifier: missing", text)
+    monkeypatch.setattr(module, "template_text", lambda: broken)
+    with pytest.raises(DeployFailed, match="missing"):
+        deployer.deploy()
+    assert (deployer.rule, retries()) == (SetFor(LATER), 185)
+    # When CloudFormation alone makes the change, then the rule is parked
+    stack = Stack(deployer.session.client("cloudformation"), deployer.name, progress=deployer.said.append)
+    stack.apply(text, stack.parameters(), tags={"duebell": deployer.name})
+    assert (deployer.rule, retries()) == (SENTINEL, 100)
+    # And it is armed by a deployment
     monkeypatch.setattr(module, "template_text", lambda: text)
     deployer.deploy()
+    assert deployer.rule == SetFor(LATER)
 
-    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 100)
+
+VERSION = """
+from duebell import Abort, Worker
+worker = Worker.from_env()
+@worker.action
+def which():
+    raise Abort("version {number}")
+"""
 
 
-def test_a_change_of_the_rule_that_is_rolled_back_ends_with_it_armed(
-    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
+def test_the_code_is_upgraded_and_rolled_back_while_tasks_wait(deployer: Deployer, tmp_path: Path) -> None:
+    def deploy(number: int) -> Editor:
+        folder = tmp_path / str(number)
+        folder.mkdir(exist_ok=True)
+        (folder / "versioned.py").write_text(VERSION.format(number=number))
+        return deployer.deploy(folder=folder, actions="versioned:worker")
+
+    editor = deploy(1)
+    editor.add("which", due=LATER, id="later")
+    for number in (2, 1):
+        # When a task is added before a version is deployed, then that one runs it
+        id = f"before {number}"
+        editor.add("which", due=timedelta(seconds=5), id=id)  # not so soon that the worker is called for it
+        deploy(number)
+        assert deployer.why_failed(editor, id) == f"version {number}"
+    # And the rule is armed for what is due later
+    assert deployer.rule == SetFor(LATER)
+
+
+def test_with_snap_start_each_change_of_the_worker_is_a_version_that_the_rule_wakes(
+    deployer: Deployer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deployer.deploy().add("succeed", due=LATER)
-    broken = re.sub("Qualifier: .*", "Qualifier: missing", with_another_rule())
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "template_text", lambda: broken)
-        with pytest.raises(DeployFailed, match="missing"):
-            deployer.deploy()
+    # Given SnapStart. The emulator takes no snapshot, and runs this machine's Python
+    monkeypatch.setattr(Target, "runtime", property(lambda _: "python3.13"))
+    functions = deployer.session.client("lambda")
 
-    assert (deployer.rule, retries(deployer)) == (SetFor(LATER), 185)
+    def versions() -> list[str]:
+        """All versions, and the live one."""
+        listed = functions.list_versions_by_function(FunctionName=deployer.name)["Versions"]
+        live = functions.get_alias(FunctionName=deployer.name, Name="live")["FunctionVersion"]
+        return [*(one["Version"] for one in listed if one["Version"] != "$LATEST"), live]
+
+    editor = deployer.deploy(SnapStart="yes")
+    assert versions() == ["1", "1"]
+    # When a task is due, the rule wakes the version
+    editor.add("succeed", due=SOON, id="soon")
+    editor.add("succeed", due=LATER, id="later")
+    wait_for(lambda: editor.get("soon").status is Status.DONE)
+    # Then a change of a setting is another version, and the one before is gone
+    deployer.deploy(MemorySize="1024")
+    assert versions() == ["2", "2"]
+    config = functions.get_function_configuration(FunctionName=f"{deployer.name}:live")
+    assert (config["MemorySize"], config["SnapStart"]["ApplyOn"]) == (1024, "PublishedVersions")
+    # And so is a change of the code, and the same again is none
+    (tmp_path / "jobs.py").write_text("from duebell import Worker\nworker = Worker.from_env()\n")
+    for _ in range(2):
+        deployer.deploy(folder=tmp_path, actions="jobs:worker")
+        assert versions() == ["3", "3"]
+    # And without SnapStart the function itself is woken again, and the rule is armed for what waits
+    deployer.deploy(SnapStart="no")
+    assert len(functions.list_versions_by_function(FunctionName=deployer.name)["Versions"]) == 1
+    [target] = deployer.session.client("events").list_targets_by_rule(Rule=deployer.name)["Targets"]
+    assert target["Arn"].endswith(f":function:{deployer.name}")
+    assert editor.status().healthy

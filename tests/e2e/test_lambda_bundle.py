@@ -16,8 +16,6 @@ from tests.e2e.support import ACTIONS, HERE
 
 pytestmark = pytest.mark.e2e
 
-THIS_MACHINE = Target.this_machine()
-
 #: Bytes. Far below what Lambda takes: a small bundle is a short cold start.
 SMALL = 6_000_000
 
@@ -27,13 +25,6 @@ sys.path[:0] = sys.argv[1:]
 import duebell_worker.entry, duebell_editor, msgspec, tzdata, actions_for_tests
 print(msgspec.__file__, tzdata.__file__)
 """
-
-
-def unpacked(target: Target, folder: Path) -> Path:
-    built = build(ACTIONS, target, folder=HERE)
-    with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
-        archive.extractall(folder)
-    return folder
 
 
 def runtime(folder: Path) -> Path:
@@ -49,18 +40,14 @@ def runtime(folder: Path) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Lambda's wheels run on Linux")
 def test_it_needs_nothing_but_the_runtime(tmp_path: Path) -> None:
-    bundle = unpacked(
-        Target(python=THIS_MACHINE.python, architecture=THIS_MACHINE.architecture), tmp_path / "bundle"
-    )
-    python = [sys.executable, "-I", "-S", "-c", IMPORT]
+    here = Target.this_machine()
+    target = Target(python=here.python, architecture=here.architecture)
+    bundle = tmp_path / "bundle"
+    with zipfile.ZipFile(io.BytesIO(build(ACTIONS, target, folder=HERE).data)) as archive:
+        archive.extractall(bundle)
 
-    done = subprocess.run(
-        [*python, str(bundle), str(runtime(tmp_path / "runtime"))],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    command = [sys.executable, "-I", "-S", "-c", IMPORT, str(bundle), str(runtime(tmp_path / "runtime"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count(str(bundle)) == 2

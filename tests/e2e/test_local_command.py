@@ -1,4 +1,4 @@
-"""`duebell local` as a process, also in the background: how it starts, refuses, reloads and ends."""
+"""`duebell local` as a process, also in the background: how it starts, reloads, ends and starts again."""
 
 import os
 import shlex
@@ -15,8 +15,10 @@ from duebell import Editor, Settings, Status
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.ministack import HOST, free_port, refuse_taken
+from duebell_infra.local.stack import EmbeddedStack
 from duebell_infra.local.state import StateFolder
-from tests.e2e.support import ACTIONS, LocalCommand, duebell, local_command, wait_for
+from duebell_shared.instants import utc_now
+from tests.e2e.support import ACTIONS, HERE, LocalCommand, duebell, local_command, wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -91,6 +93,30 @@ def is_unlocked(state: Path) -> bool:
             return True
     except EmbeddedStackFailed:
         return False
+
+
+def test_a_task_whose_minute_passed_while_the_stack_was_stopped_runs_after_the_start(tmp_path: Path) -> None:
+    with EmbeddedStack(tmp_path, actions=ACTIONS, folder=HERE) as stack:
+        editor = Editor(stack.settings, session=stack.session)
+        editor.add("succeed", due=timedelta(minutes=1), id="missed")
+        rings_at = editor.status().rings_at
+    wait_for(lambda: rings_at and utc_now() > rings_at)
+    with EmbeddedStack(tmp_path, actions=ACTIONS, folder=HERE) as stack:
+        editor = Editor(stack.settings, session=stack.session)
+        wait_for(lambda: editor.get("missed").status is Status.DONE)
+        wait_for(lambda: editor.status().rings_at is None)
+
+
+def test_an_action_at_work_ends_with_the_stack(tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    with EmbeddedStack(tmp_path / "state", actions=ACTIONS, folder=HERE) as stack:
+        editor = Editor(stack.settings, session=stack.session)
+        payload = {"starts": str(starts), "gate": str(tmp_path / "closed")}
+        editor.add("pass_gate", due=NOW, payload=payload)
+        stack.session.client("lambda").invoke(FunctionName="duebell", InvocationType="Event")
+        wait_for(lambda: starts.exists() and starts.read_text())
+    _, process = starts.read_text().split()
+    wait_for(lambda: not Path("/proc", process).exists())
 
 
 NOW = timedelta(0)

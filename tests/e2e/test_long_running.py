@@ -1,4 +1,4 @@
-"""`duebell worker` for real: to the second, drained by a signal, replaced by the Lambda after a kill -9."""
+"""Workers killed for real, in the Lambda and as `duebell worker`: nothing is lost, and little done twice."""
 
 import json
 import os
@@ -6,11 +6,10 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -26,7 +25,7 @@ PATIENCE = 420.0
 
 
 class Hosted:
-    """The command as a process, with what it logs."""
+    """The command as a process, with what it logs; it is gone at the end of the block."""
 
     def __init__(self, stack: EmbeddedStack, log: Path, *options: str) -> None:
         self._log = log
@@ -39,31 +38,18 @@ class Hosted:
                 stderr=subprocess.STDOUT,
             )
 
+    def __enter__(self) -> Self:
+        wait_for(lambda: self.lines("process_started") or self.process.poll() is not None)
+        assert self.process.poll() is None, self._log.read_text()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
     def lines(self, event: str) -> list[dict[str, Any]]:
         lines = [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
         return [line for line in lines if line.get("event") == event]
-
-    def wait_till_started(self) -> None:
-        wait_for(lambda: self.lines("process_started") or self.process.poll() is not None)
-        assert self.process.poll() is None, self._log.read_text()
-
-    def health(self) -> dict[str, Any]:
-        [served] = self.lines("health_served")
-        with urllib.request.urlopen(f"http://127.0.0.1:{served['port']}/") as answer:
-            assert answer.status == 200
-            return dict(json.load(answer))
-
-
-@contextmanager
-def hosted(stack: EmbeddedStack, log: Path, *options: str) -> Iterator[Hosted]:
-    """The command, which is gone in the end."""
-    command = Hosted(stack, log, *options)
-    try:
-        command.wait_till_started()
-        yield command
-    finally:
-        command.process.kill()
-        command.process.wait()
 
 
 def add(editor: Editor, folder: Path, name: str, due: timedelta) -> Task:
@@ -84,12 +70,14 @@ def test_a_process_starts_tasks_to_the_second_and_the_lambda_takes_over(
     # The editor calls no Lambda: what it adds is for the process, or for the rule.
     settings = type(stack.settings)(table=stack.settings.table, rule=stack.settings.rule)
     editor = Editor(settings, session=stack.session)
-    with hosted(stack, tmp_path / "first.log") as first:
+    with Hosted(stack, tmp_path / "first.log") as first:
         # Given a task that is due sooner than the rule could ring: it starts in the process, before the ring
         task = add(editor, tmp_path, "prompt", timedelta(seconds=8))
         rings_at = editor.status().rings_at
         wait_for(lambda: processes(tmp_path, task.id) == [first.process.pid])
-        assert first.health()["state"] == "running"
+        [served] = first.lines("health_served")
+        with urllib.request.urlopen(f"http://127.0.0.1:{served['port']}/") as answer:
+            assert (answer.status, json.load(answer)["state"]) == (200, "running")
         (tmp_path / "prompt-gate").touch()
         wait_for(lambda: editor.get(task.id).status is Status.DONE)
         done = editor.get(task.id)
@@ -109,7 +97,7 @@ def test_a_process_starts_tasks_to_the_second_and_the_lambda_takes_over(
         assert died == first.process.pid != other
 
     # When another one is told to end, with an action at work that takes too long
-    with hosted(stack, tmp_path / "second.log", "--drain-seconds", "1") as second:
+    with Hosted(stack, tmp_path / "second.log", "--drain-seconds", "1") as second:
         task = add(editor, tmp_path, "cut-off", timedelta(seconds=3))
         wait_for(lambda: processes(tmp_path, task.id) == [second.process.pid])
         second.process.send_signal(signal.SIGTERM)
@@ -120,19 +108,60 @@ def test_a_process_starts_tasks_to_the_second_and_the_lambda_takes_over(
         assert cut_off.status is Status.SCHEDULED
         assert cut_off.failure
         assert "--drain-seconds" in cut_off.failure.message
-        assert not stack_holders(stack)
+        record = editor.queue.store.read_record()
+        assert record
+        assert not [lane for lane in record.lanes if lane.owner]
         (tmp_path / "cut-off-gate").touch()
         editor.cancel(task.id)
 
     # And one that has nothing to do ends well
-    with hosted(stack, tmp_path / "third.log") as third:
+    with Hosted(stack, tmp_path / "third.log") as third:
         third.process.send_signal(signal.SIGINT)
         assert third.process.wait(60) == 0
 
 
-def stack_holders(stack: EmbeddedStack) -> set[str | None]:
-    """The runs that hold lanes."""
-    editor = Editor(stack.settings, session=stack.session)
-    record = editor.queue.store.read_record()
-    assert record
-    return {lane.owner for lane in record.lanes if lane.owner}
+#: How many actions a worker runs at a time; the tasks of the batch; those that need not wait for the gate.
+PLACES, TASKS, FREE = 16, 40, 10
+
+
+def test_a_worker_killed_in_the_middle_of_a_batch(
+    stack: EmbeddedStack, stack_editor: Editor, tmp_path: Path
+) -> None:
+    # Given a batch that notes its starts in a file. A quarter is done before the rest waits for a gate
+    starts, gate = tmp_path / "starts", tmp_path / "gate"
+    starts.touch()
+
+    def started() -> list[tuple[str, int]]:
+        """The ids that were started, and in which processes."""
+        return [(id, int(process)) for id, process in map(str.split, starts.read_text().splitlines())]
+
+    def add(first: int, end: int, **payload: str) -> list[str]:
+        given = {"action": "pass_gate", "due": timedelta(0), "payload": {"starts": str(starts), **payload}}
+        tasks = [{**given, "id": f"worker-killed-{number}"} for number in range(first, end)]
+        return list(stack_editor.add_many(tasks).added)
+
+    ids = [*add(0, FREE), *add(FREE, TASKS, gate=str(gate))]  # what is due at once runs in this order
+    stack.session.client("lambda").invoke(FunctionName=stack.settings.table, InvocationType="Event")
+    # And a run that is in the middle of it: some are done, some run, and some have not started
+    wait_for(lambda: len({id for id, _ in started()}) == PLACES + FREE)
+
+    # When its process is killed
+    _, process = started()[-1]
+    assert process not in {os.getpid(), os.getppid()}
+    os.kill(process, signal.SIGKILL)
+    gate.touch()
+
+    # Then the watchdog wakes another one, and every task comes to its end
+    left = set(ids)
+
+    def all_done() -> bool:
+        done = [id for id in sorted(left)[:50] if stack_editor.get(id).status is Status.DONE]
+        left.difference_update(done)
+        return not left
+
+    wait_for(all_done, patience=PATIENCE)
+    assert {id for id, _ in started()} == set(ids)
+    assert len({process for _, process in started()}) > 1
+    # Only what was running then was started again
+    counts = Counter(id for id, _ in started())
+    assert counts.total() - len(counts) <= PLACES

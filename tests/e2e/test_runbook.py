@@ -73,7 +73,7 @@ def tzdata(deployer: Deployer, tmp_path: Path) -> Scene:
 
 def lateness(deployer: Deployer, tmp_path: Path) -> Scene:
     yield {}
-    assert deployer.parameter("ParallelRuns") == "8"
+    assert {"ParameterKey": "ParallelRuns", "ParameterValue": "8"} in deployer.stack["Parameters"]
 
 
 def errors(deployer: Deployer, tmp_path: Path) -> Scene:

@@ -16,8 +16,7 @@ from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.task import Task
-from tests.page.queue import SharedStore
-from tests.page.scene import Scene
+from tests.page.scene import Scene, SharedStore
 from tests.serving import serving
 
 

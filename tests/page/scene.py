@@ -1,11 +1,15 @@
 """A scheduler in memory with the wall clock: what the browser is shown."""
 
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import msgspec
 
 from duebell import Editor, LastRun
+from duebell_infra.testing.memory import MemoryStore
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.instants import utc_now
@@ -14,11 +18,10 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.page.queue import SharedStore
 from tests.shared.fake_events import FakeEvents
 from tests.support import Clock
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "SharedStore"]
 
 _KEEP = RetentionPolicy(retention=timedelta(days=30))
 
@@ -28,6 +31,35 @@ _TRACEBACK = """Traceback (most recent call last):
   File "shop/gateway.py", line 17, in charge
     raise CardDeclined(answer.reason)
 shop.gateway.CardDeclined: the bank declined the card"""
+
+
+class SharedStore(MemoryStore):
+    """A queue in memory that threads can share, and that counts the keys that are read of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.RLock()
+        self.keys_read = 0
+
+    def _counted(self, keys: Iterable[Any]) -> Iterator[Any]:
+        for key in keys:
+            self.keys_read += 1
+            yield key
+
+
+def _locked(name: str) -> Callable[..., Any]:
+    verb = getattr(MemoryStore, name)
+
+    def call(self: SharedStore, *given: Any, **named: Any) -> Any:
+        with self._lock:
+            found = verb(self, *given, **named)
+            return self._counted(list(found)) if name in {"past", "queued"} else found
+
+    return call
+
+
+for _name in ("swap_record", "insert", "save", "claim", "head", "past", "queued", "count_past", "count"):
+    setattr(SharedStore, _name, _locked(_name))
 
 
 @dataclass

@@ -5,15 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest import mock
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from duebell import AwsUnavailable, NotArmed
+from duebell import AwsUnavailable, FollowUp, NotArmed, Then
 from duebell_shared.schedules.zones import zone_names
 from tests.page.conftest import Open
-from tests.page.hands import field, fill, open_form, press, show, wrong
+from tests.page.reader import PHONE, box, field, fill, is_for_everyone, open_form, press, show, wrong
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, box, is_for_everyone
 
 SECONDS = "Give 0.001 to 86,400 seconds (a day), or nothing for none."
 
@@ -126,33 +124,20 @@ def test_what_is_stored_is_not_sent_twice(page: Page, scene: Scene) -> None:
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-@pytest.mark.parametrize("way", ["Escape", "Close"])
-def test_a_filled_form_is_left_only_when_that_is_confirmed(page: Page, way: str) -> None:
+def test_a_filled_form_is_left_only_when_that_is_confirmed(page: Page) -> None:
     form = page.get_by_role("dialog", name="Add a task")
-
-    def leave() -> None:
-        if way == "Escape":
-            page.keyboard.press("Escape")
-        else:
-            form.get_by_role("button", name=way, exact=True).click()
-
+    close = form.get_by_role("button", name="Close", exact=True)
     # Given a form in which nothing was typed
     page.locator("#add").click()
-    leave()
+    close.click()
     expect(form).to_be_hidden()
-    # When something is
+    # When something is, then it is asked
     page.locator("#add").click()
     field(page, "payload").fill('{"long": "work"}')
-    leave()
-    # Then it is asked, as often as it is tried
-    for _ in range(2):
-        press(page, "Go on writing")
-        expect(field(page, "payload")).to_have_value('{"long": "work"}')
-        leave()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Leave without saving?")).to_be_hidden()
-    expect(form).to_be_visible()
-    leave()
+    close.click()
+    press(page, "Go on writing")
+    expect(field(page, "payload")).to_have_value('{"long": "work"}')
+    close.click()
     press(page, "Leave")
     expect(form).to_be_hidden()
 
@@ -245,3 +230,79 @@ def test_the_form_offers_the_time_zones_of_the_server(page: Page) -> None:
     zones = page.locator("#zones option")
     expect(zones).to_have_count(len(zone_names()))
     assert zones.evaluate_all("all => all.map(({ value }) => value)") == sorted(zone_names())
+
+
+def test_a_task_is_added_with_what_follows_it(open_page: Open, url: str, scene: Scene) -> None:
+    # Given the form, in which what belongs to a follow-up is hidden until there is one
+    page = open_page(url, **PHONE)
+    open_form(page)
+    fill(page, id="charge-50", on_failed="tell_support")
+    expect(field(page, "then_after")).to_be_hidden()
+    fill(page, then_action="send_invoice", then_after="3600")
+    # When its payload is no JSON
+    field(page, "then_payload").fill("{")
+    press(page, "Add")
+    # Then that is said, and it is added with another one, to the last digit
+    expect(wrong(page, "then_payload")).to_contain_text("This is not JSON")
+    expect(field(page, "then_payload")).to_be_focused()
+    field(page, "then_payload").fill('{"order": 12345678901234567890}')
+    press(page, "Add", then="charge-50 is added")
+    task = scene.editor.get("charge-50")
+    assert task.on_failed == "tell_support"
+    assert task.then == FollowUp(
+        action="send_invoice", payload_json='{"order":12345678901234567890}', after=timedelta(hours=1)
+    )
+
+
+def test_what_follows_a_task_can_be_changed_and_taken_away(open_page: Open, url: str, scene: Scene) -> None:
+    given = {"order": 12345678901234567890}
+    scene.editor.add("charge", due=timedelta(days=1), id="charge-52", then=Then("send_invoice", given))
+    before = scene.editor.get("charge-52").then
+    page = open_page(f"{url}#task=charge-52")
+    panel = page.get_by_role("dialog", name="charge-52")
+
+    def edit(**values: str) -> None:
+        press(page, "Edit")
+        page.get_by_text("More", exact=True).click()
+        fill(page, **values)
+        press(page, "Save")
+        expect(page.get_by_role("dialog", name="Edit charge-52")).to_be_hidden()
+
+    # When only the time after which it follows is changed, its payload stays as it is
+    edit(then_after="60")
+    expect(panel.get_by_text("When it is done").locator("+ dd")).to_have_text("send_invoice 1 min later")
+    task = scene.editor.get("charge-52")
+    assert before
+    assert task.then == FollowUp(
+        action="send_invoice", payload_json=before.payload_json, after=timedelta(minutes=1)
+    )
+    # And without an action nothing follows; undone, it does again
+    edit(then_action="")
+    expect(panel.get_by_text("When it is done")).to_have_count(0)
+    assert scene.editor.get("charge-52").then is None
+    press(page, "Undo")
+    expect(panel.get_by_text("When it is done").locator("+ dd")).to_have_text("send_invoice 1 min later")
+    assert scene.editor.get("charge-52").then == task.then
+
+
+def test_a_task_that_is_there_already_is_put_off_or_replaced_from_the_form(page: Page, scene: Scene) -> None:
+    first = scene.editor.add("greet", due=timedelta(minutes=30), id="index-1")
+    scene.editor.add("charge", due=timedelta(minutes=30), id="index-2")
+    open_form(page)
+    expect(field(page, "max_wait")).to_be_hidden()
+    field(page, "if_exists").select_option("push")
+    press(page, "Add")
+    expect(wrong(page, "id")).to_have_text("Give the id that may be there already.")
+    # When it is put off to in an hour, by two hours at most, then there is nothing that could be undone
+    fill(page, id="index-1", max_wait="7200")
+    press(page, "Add", then="index-1 was there already, and is put off")
+    expect(page.get_by_role("button", name="Undo")).to_have_count(0)
+    task = scene.editor.get("index-1")
+    assert task.created_at == first.created_at
+    assert task.due > first.due
+    # And another is put in the place of one that is there
+    open_form(page)
+    field(page, "id").fill("index-2")
+    field(page, "if_exists").select_option("replace")
+    press(page, "Add", then="index-2 is put in the place of the one that was there")
+    assert scene.editor.get("index-2").action == "greet"

@@ -6,9 +6,8 @@ from datetime import datetime, timedelta
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.conftest import Open
-from tests.page.hands import press, tab
+from tests.page.reader import BERLIN, Held, is_accessible, press, says, tab
 from tests.page.scene import Scene
-from tests.page.seen import BERLIN, Held, is_accessible, says
 from tests.serving import serving
 
 

@@ -7,12 +7,10 @@ from unittest import mock
 import pytest
 from playwright.sync_api import Page, expect
 
-from duebell import AwsUnavailable, Failure, Status
-from duebell_shared.instants import utc_now
+from duebell import AwsUnavailable
 from tests.page.conftest import Open
-from tests.page.hands import tab
+from tests.page.reader import PHONE, asked, box, is_accessible, is_for_everyone, tab
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, asked, box, fits, is_accessible, is_for_everyone, says
 from tests.serving import serving
 
 
@@ -53,57 +51,6 @@ def test_times_are_the_viewers_and_utc_is_at_hand(open_page: Open, url: str, sce
     title = shown.get_attribute("title") or ""
     assert "Asia/" in title
     assert f"{due:%Y-%m-%d %H:%M}" in title
-
-
-def test_a_task_tells_of_each_failed_attempt(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a recurring task that failed, was left running, and failed again
-    at = utc_now().replace(microsecond=0)
-    scene.editor.add("sync", schedule="rate(1 hour)", start=at + timedelta(hours=1), id="sync")
-    task = scene.editor.move("sync", due=at)
-    running = scene.claimed(task, at)
-    failed = running.to_retry(at, Failure(type="Busy", message="<b>come again</b>"), now=at)
-    assert scene.store.save(running, failed)
-    left = scene.claimed(failed, at)
-    running = scene.claimed(left, at, Status.RUNNING)
-    failure = Failure(type="Declined", message="the bank says no")
-    retry = running.left_running().to_retry(at, failure, now=at + timedelta(seconds=4))
-    assert scene.store.save(running, retry)
-    # When it is looked at
-    page = open_page(f"{url}#task=sync", **PHONE)
-    table = page.get_by_role("dialog").locator("section", has_text="Failed attempts").get_by_role("table")
-    # Then all three are there, the latest first
-    rows = table.locator("tbody tr")
-    expect(rows).to_have_count(3)
-    says(rows.nth(0), "attempt 3 retried", "Declined: the bank says no", "took 4.0 s")
-    says(rows.nth(1), "attempt 2 failed", "WorkerDied")
-    says(rows.nth(2), "attempt 1 retried", "Busy: <b>come again</b>")
-    is_accessible(page)
-    fits(page)
-
-
-def test_a_snoozed_task_says_when_it_starts(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task that is overdue, for its action snoozed it twice
-    at = utc_now().replace(microsecond=0)
-    task = scene.editor.add("poll", due=at - timedelta(hours=1), id="poll", payload={"page": 1})
-    for number in (1, 2):
-        running = scene.claimed(task, at)
-        task = running.snoozed(at + number * timedelta(hours=3), '{"page": 2}', now=at)
-        assert scene.store.save(running, task)
-    # When it is looked at
-    page = open_page(f"{url}#task=poll", **PHONE)
-    panel = page.get_by_role("dialog")
-    # Then it is scheduled, with no attempt, and starts when the action said
-    expect(panel.get_by_text("scheduled", exact=True)).to_be_visible()
-    facts = {
-        name: panel.locator("dl div").filter(has=page.locator(f"dt:text-is('{name}')")).locator("dd")
-        for name in ("Due", "Starts", "Attempts")
-    }
-    expect(facts["Attempts"]).to_have_text("0")
-    expect(facts["Due"]).to_contain_text("ago")
-    expect(facts["Starts"]).to_contain_text("in 6 h")
-    expect(panel.get_by_text('"page": 2')).to_be_visible()
-    is_accessible(page)
-    fits(page)
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page, scene: Scene) -> None:
@@ -189,20 +136,6 @@ def test_when_aws_does_not_answer_that_is_said_and_tried_again(open_page: Open, 
         expect(page.get_by_role("alert")).to_be_hidden()
 
 
-def test_a_token_is_asked_for_and_kept_out_of_the_address(open_page: Open, scene: Scene) -> None:
-    with serving(scene.editor, token="secret-secret-secret") as url:
-        page = open_page(url)
-        page.locator("[name=token]").fill("secret-secret-wrong!")
-        page.get_by_role("button", name="Continue").click()
-        expect(page.get_by_text("The token is wrong.")).to_be_visible()
-        page.locator("[name=token]").fill("secret-secret-secret")
-        page.get_by_role("button", name="Continue").click()
-        expect(page.locator("#list tbody tr").first).to_be_visible()
-        page = open_page(f"{url}#token=secret-secret-secret")
-        expect(page.locator("#list tbody tr").first).to_be_visible()
-        assert "secret" not in page.url
-
-
 def test_what_comes_from_tasks_is_never_markup(open_page: Open, scene: Scene, tmp_path: Path) -> None:
     evil = "<img src=x onerror=alert(1)>"
     scene.editor.add(evil, due=timedelta(minutes=1), id=evil, payload={evil: evil})
@@ -236,3 +169,14 @@ def test_keys_lead_through_the_list(page: Page) -> None:
     is_accessible(page)
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_page_that_gets_no_stream_asks_instead(open_page: Open, scene: Scene) -> None:
+    with serving(scene.editor) as url:
+        page = open_page("about:blank")
+        page.route("**/api/changes*", lambda route: route.fulfill(status=503))
+        page.goto(url)
+        expect(page.get_by_role("button", name="sale-50", exact=True)).to_be_visible()
+        scene.editor.add("x", due=timedelta(minutes=1), id="added-elsewhere")
+        expect(page.get_by_role("button", name="added-elsewhere")).to_be_visible()
+        expect(page.locator("#alert")).to_be_hidden()

@@ -9,7 +9,7 @@ from duebell import Editor
 from duebell_infra.local.stack import EmbeddedStack
 from tests.e2e.support import PATIENCE
 from tests.page.conftest import Open
-from tests.page.hands import fill, open_form, press, tab
+from tests.page.reader import fill, open_form, press, tab
 from tests.serving import serving
 
 

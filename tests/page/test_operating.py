@@ -12,8 +12,8 @@ from duebell import Editor
 from duebell_shared.aws.intake_queue import Sqs
 from duebell_shared.settings import AuditTo
 from tests.page.conftest import Open
+from tests.page.reader import PHONE, asked, fits, is_accessible, says
 from tests.page.scene import Scene
-from tests.page.seen import PHONE, asked, fits, is_accessible, says
 from tests.serving import serving
 
 INTAKE = "duebell-intake"

@@ -9,9 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 from duebell import Calendar, Status
 from duebell_shared.instants import utc_now
 from tests.page.conftest import Open
-from tests.page.hands import field, has_focus, press
+from tests.page.reader import field, has_focus, is_accessible, is_for_everyone, press, says
 from tests.page.scene import Scene
-from tests.page.seen import is_accessible, is_for_everyone, says
 from tests.support import in_a_thread
 
 

@@ -85,10 +85,12 @@ class Promises:
         held_until = limits.held_until.get(known.action, known.due) if limits else known.due
         calm_from = max(self._aws.calm_from(task.lane), self._relaned_until)
         by = max(known.due, known.acknowledged_at, calm_from, held_until) + HEALED
-        # Tasks that a dead process left running are run one at a time, at most a minute apart.
+        # Tasks that a dead process left running are run one at a time, at most a minute apart. And one that
+        # waits for a limit loses its turn when a process dies.
         after_deaths = timedelta(minutes=sum(start.attempt > 1 for start in self._starts))
+        is_limited = limits is not None and any(limits.declared(known.action).values())
         return not any(
-            known.asked_at <= start.at <= (by + after_deaths if start.attempt > 1 else by)
+            known.asked_at <= start.at <= (by + after_deaths if start.attempt > 1 or is_limited else by)
             for start in self._starts_of[task.id]
         )
 

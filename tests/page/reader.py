@@ -1,4 +1,4 @@
-"""What tests look at a page with, and from where."""
+"""What a reader of the page does and sees."""
 
 import re
 from typing import Any
@@ -6,8 +6,6 @@ from zoneinfo import ZoneInfo
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FloatRect, Locator, Page, Route, expect
-
-__all__ = ["BERLIN", "PHONE", "Held", "asked", "box", "fits", "is_accessible", "is_for_everyone", "says"]
 
 BERLIN = ZoneInfo("Europe/Berlin")
 PHONE: dict[str, Any] = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -82,3 +80,48 @@ def says(shown: Locator, *words: str | re.Pattern[str]) -> None:
     """All these words are in it."""
     for one in words:
         expect(shown).to_contain_text(one)
+
+
+def press(page: Page, name: str, *, then: str = "") -> None:
+    """Press the button; `then` these words can be seen."""
+    page.get_by_role("button", name=name, exact=True).click()
+    if then:
+        expect(page.get_by_text(then)).to_be_visible()
+
+
+def tab(page: Page, name: str) -> Locator:
+    """The tab of the list with this name, whatever its count."""
+    return page.locator("#tabs").get_by_role("button", name=re.compile(f"^{name}"))
+
+
+def show(page: Page, id: str) -> None:
+    """Open the task from the list."""
+    press(page, id)
+    expect(page.get_by_role("dialog", name=id)).to_be_visible()
+
+
+def open_form(page: Page) -> None:
+    """The form for a new task, filled so that it could be sent, with all that is in it to be seen."""
+    page.locator("#add").click()
+    field(page, "action").fill("greet")
+    page.get_by_text("More", exact=True).click()
+
+
+def field(page: Page, name: str) -> Locator:
+    return page.locator(f"dialog [name={name}]").last
+
+
+def fill(page: Page, **values: str) -> None:
+    """Write these values into the fields of the form."""
+    for name, value in values.items():
+        field(page, name).fill(value)
+
+
+def wrong(page: Page, name: str) -> Locator:
+    """What is said to be wrong with a field."""
+    return page.locator(f"dialog .field:has([name={name}]) .wrong")
+
+
+def has_focus(page: Page) -> bool:
+    """Whether the focus is on something, not lost to the page as a whole."""
+    return bool(page.evaluate("document.activeElement.matches(':not(body)')"))

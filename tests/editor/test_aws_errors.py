@@ -29,11 +29,6 @@ CALLS: dict[str, Callable[[Editor], object]] = {
 EVERY_CALL = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS.keys())
 
 
-@pytest.fixture
-def aws(backend: Backend) -> Hooks:
-    return Hooks(backend)
-
-
 # Nobody who answers, or no stack.
 
 

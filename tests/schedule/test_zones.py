@@ -56,26 +56,10 @@ def test_every_zone_of_the_package_is_there_and_as_it_is_there() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "localtime",
-        "right/Europe/Berlin",
-        "europe/berlin",
-        "Europe/Berlin\n",
-        "../zones",
-        "__init__.py",
-        "\ud800",
-        "",
-        "x" * 1_000_000,
-        None,
-        ZoneInfo("UTC"),
-    ],
+    ["localtime", "europe/berlin", "Europe/Berlin\n", "../zones", "\ud800", "", "x" * 1_000_000, None, NOON],
 )
 def test_what_is_no_zone_of_the_package_is_refused(name: Any) -> None:
     with pytest.raises(InvalidSchedule) as raised:
         zone_of(name)
     assert raised.value.field == "timezone"
     assert "is no IANA time zone" in raised.value.reason
-
-
-def test_a_zone_is_one_object() -> None:
-    assert zone_of("Europe/Berlin") is zone_of("Europe/Berlin")

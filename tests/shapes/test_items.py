@@ -10,16 +10,9 @@ import pytest
 from duebell import DuebellError, Editor, Status, TaskNotFound, UnreadableTask
 from duebell_shared.queue.places import lane_of
 
-from .foreign import ITEM, Scene, Table, number, text
+from .conftest import ITEM, SOON, Scene, Table, but, number, text
 
 pytestmark = pytest.mark.slow
-
-SOON = timedelta(minutes=10)
-
-
-def but(**changed: Any) -> dict[str, Any]:
-    """The usual item, but for this."""
-    return {**ITEM, **changed}
 
 
 def without(*names: str) -> dict[str, Any]:
@@ -32,20 +25,16 @@ UNREADABLE: dict[str, Mapping[str, Any]] = {
     **{f"no {name}": without(name) for name in ITEM if name != "queued"},
     "nothing but its place in the queue": {"queued": ITEM["queued"]},
     "a counter that is text": but(attempt=text("0")),
-    "a revision that is text": but(rev=text("1")),
     "a payload that is a number": but(payload=number(5)),
     "a status of a newer version": but(status=text("archived")),
     "a due that is no time": but(due=text("soon")),
-    "a failure that is a map": but(failure={"M": {}}),
     "a failure that is no JSON": but(failure=text("{oops")),
-    "occurrences that are no JSON": but(occurrences=text("{oops")),
     "half an attempt": but(attempt=number("0.5")),
     "a priority above the highest": but(priority=number(10)),
     "more attempts than can be counted": but(attempt=number(10**30)),
     "a spread of centuries": but(spread=number(10**20)),
     "a recurrence that is no JSON": but(recurrence=text("{oops")),
     "a schedule of a newer version": but(recurrence=text('{"schedule": {"expression": "every blue moon"}}')),
-    "a spread that is text": but(spread=text("1h")),
     "an expiry after the calendar": but(expires_at=number(10**30)),
 }
 

@@ -16,27 +16,11 @@ from duebell_editor.cli.context import Context
 from duebell_editor.cli.program import app
 from duebell_editor.http import create_app
 
-from .foreign import ITEM, Scene, number, text
+from .conftest import SOON, Scene, but, number, text
 
 pytestmark = pytest.mark.slow
 
-SOON = timedelta(minutes=10)
 TIME = "2026-11-21T12:10:00Z"
-
-
-def but(**changed: Any) -> dict[str, Any]:
-    """The usual item, but for this."""
-    return {**ITEM, **changed}
-
-
-def as_json(value: object) -> dict[str, str]:
-    """A text attribute that holds JSON."""
-    return text(json.dumps(value))
-
-
-def deep(levels: int) -> dict[str, Any]:
-    """With a payload of so many levels."""
-    return but(payload=text("[" * levels + "]" * levels))
 
 
 def recurring(schedule: Mapping[str, Any] | None = None, **changed: Any) -> dict[str, Any]:
@@ -45,14 +29,12 @@ def recurring(schedule: Mapping[str, Any] | None = None, **changed: Any) -> dict
         "schedule": {"expression": "rate(1 hour)", "start": TIME, **(schedule or {})},
         "next_due": TIME,
     }
-    return but(recurrence=as_json({**recurrence, **changed}))
+    return but(recurrence=text(json.dumps({**recurrence, **changed})))
 
 
 ODD: dict[str, Mapping[str, Any]] = {
-    **{f"a payload of {levels:,} levels": deep(levels) for levels in (101, 100_000)},
-    "a payload of objects within objects": but(payload=text('{"a":' * 300 + "1" + "}" * 300)),
+    "a payload of 100,000 levels": but(payload=text("[" * 100_000 + "]" * 100_000)),
     "a payload with a number beyond all floats": but(payload=text('{"n": [1e400, -1e400]}')),
-    "a payload with NaN": but(payload=text('{"n": NaN}')),
     "a payload with a number of 5,000 digits": but(payload=text("9" * 5_000)),
     "a payload with half of a surrogate pair": but(payload=text('{"\\ud800": "\\udc00"}')),
     "a due date at the beginning": but(due=text("0001-01-01T00:00:00.000Z")),
@@ -60,14 +42,13 @@ ODD: dict[str, Mapping[str, Any]] = {
     "a nameless action": but(action=text("")),
     "an action that plays tricks": but(action=text("\x1b[2J\u202e\n" * 1_000)),
     "a run of 100 KB": but(run=text("\x00" * 100_000)),
-    "a failure of 100 KB": but(failure=as_json({"type": "\x00", "message": "\x00" * 50_000})),
+    "a failure of 100 KB": but(failure=text(json.dumps({"type": "\x00", "message": "\x00" * 50_000}))),
     "done, and in the queue": but(status=text("done")),
     "paused, and in the queue": but(status=text("paused")),
     "a start before the calendar": recurring({"start": "0001-01-01T00:00:00+14:00"}),
     "a next time at the end": recurring(next_due="9999-12-31T23:59:59.999Z"),
     "a recurrence of many levels": but(recurrence=text('{"schedule":' * 10_000)),
     "a schedule that takes long to read": recurring({"expression": "at(" + " " * 100_000}),
-    "a schedule of 100 KB": recurring({"expression": "0" + ",0" * 50_000 + " 0 * * *"}),
 }
 
 EVERY = "/api/tasks?" + "&".join(f"status={status}" for status in Status)

@@ -1,6 +1,5 @@
 """A queue in memory for the tests of arming, with others that get in between, and a rule."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 import msgspec
@@ -18,21 +17,15 @@ LANES = 2
 
 
 class SharedStore(MemoryStore):
-    """Counts reads and swaps of the record. `getting_in_first` comes before the next swaps, in turn."""
+    """Counts reads and swaps of the record."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.getting_in_first: list[Callable[[], object]] = []
-        self.reads = 0
-        self.swaps = 0
+    reads = swaps = 0
 
     def read_record(self) -> ArmingRecord | None:
         self.reads += 1
         return super().read_record()
 
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
-        if self.getting_in_first:
-            self.getting_in_first.pop(0)()
         swapped = super().swap_record(old, new)
         self.swaps += bool(swapped)
         return swapped

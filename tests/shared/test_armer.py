@@ -6,11 +6,11 @@ import pytest
 
 from duebell_shared.bell.armer import HOLD, PATIENCE, Armer
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.bell.bell import CALL_LIMIT, Rule
+from duebell_shared.bell.bell import CALL_LIMIT
 from duebell_shared.bell.expression import LEAD, SENTINEL
 from duebell_shared.errors import NotArmed
 from duebell_shared.instants import MOST_SKEW
-from tests.shared.conftest import LANES, SharedStore
+from tests.shared.conftest import SharedStore
 from tests.shared.fake_events import FakeEvents, refusal, silence
 from tests.support import NOON, Clock, SetFor, minute_of
 
@@ -88,14 +88,8 @@ def test_no_hold_is_taken_of_a_rule_that_another_process_is_setting(
     assert len(eventbridge.put) == 1
 
 
-@pytest.mark.parametrize("ensure", [True, False], ids=["by itself", "by another"])
 def test_a_call_without_an_answer_keeps_the_hold_to_its_end(
-    armer: Armer,
-    seen: ArmingRecord,
-    eventbridge: FakeEvents,
-    clock: Clock,
-    *,
-    ensure: bool,
+    armer: Armer, seen: ArmingRecord, eventbridge: FakeEvents, clock: Clock
 ) -> None:
     # Given a rule whose setting is not answered
     held = armer.change(lower, seen=seen, applier="me")
@@ -110,29 +104,11 @@ def test_a_call_without_an_answer_keeps_the_hold_to_its_end(
 
     eventbridge.troubles["PutRule"] = [note_and_be_silent, note_and_be_silent, note]
     # When it is set all the same
-    settled = armer.ensure(held, applier="me") if ensure else _ensure_after(armer, held)
+    settled = armer.ensure(held, applier="me")
     # Then that was not before the hold ended, within which the call may have taken effect
     assert settled.armed == DUE
-    *_, last = rule_set_at
-    assert HOLD <= last <= 2 * HOLD
     assert len(rule_set_at) == 3
-
-
-def _ensure_after(armer: Armer, held: ArmingRecord) -> ArmingRecord:
-    """Have another process set the rule when the first has given up."""
-    own_sleep, armer.sleep = armer.sleep, _give_up
-    with pytest.raises(GivenUp):
-        armer.ensure(held, applier="me")
-    armer.sleep = own_sleep
-    return armer.ensure()
-
-
-class GivenUp(BaseException):
-    """The process ends while it waits."""
-
-
-def _give_up(_: float) -> None:
-    raise GivenUp
+    assert HOLD <= rule_set_at[-1] <= 2 * HOLD
 
 
 def test_a_write_whose_answer_was_lost_is_not_taken_for_another_processs(
@@ -163,73 +139,16 @@ def test_a_write_whose_answer_was_lost_is_not_taken_for_another_processs(
     assert len(eventbridge.put) == 1
 
 
-# Several processes arm at once: one sets the rule at a time, and it ends where the earliest needs it.
-
-
-def lowered(armer: Armer) -> ArmingRecord:
-    """The record of a queue with a task that the rule is not set for yet."""
-    return armer.change(lambda record: record.lowered({0: DUE}))
-
-
-def hold(armer: Armer, store: SharedStore, until: datetime) -> ArmingRecord:
-    """Another process that may call PutRule until then."""
-    return store.now_holds(armer.read().applying("other", until=until))
-
-
-def test_one_who_is_at_it_is_waited_for(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given another process that is setting the rule, and confirms a little later
-    record = lowered(armer)
-    hold(armer, store, NOON + HOLD)
-    waits: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        clock.sleep(seconds)
-        waits.append(seconds)
-        if len(waits) == 3:
-            newest = armer.read()
-            store.now_holds(newest.confirmed("other", DUE, DUE, now=clock.now, may_land_again=False))
-
-    monkeypatch.setattr(armer, "sleep", sleep)
-    # When this one comes
-    settled = armer.ensure(record)
-    # Then it looked again until then, and set nothing itself
-    assert settled.armed == DUE
-    assert len(waits) == 3
-    assert eventbridge.put == []
-
-
 @pytest.mark.parametrize("behind", [1, 60])
 def test_a_hold_lasts_as_long_as_it_was_meant_to_whatever_the_clocks_say(
     armer: Armer, store: SharedStore, clock: Clock, behind: int
 ) -> None:
     # Given a process that has just begun to set the rule, by a clock that is behind this one's
-    lowered(armer)
-    hold(armer, store, NOON + HOLD - timedelta(seconds=behind))
+    record = armer.change(lower)
+    store.now_holds(record.applying("other", until=NOON + HOLD - timedelta(seconds=behind)))
     # When this one comes, then it waits until that must be over
     assert armer.ensure().armed == DUE
     assert HOLD <= clock.now - NOON <= HOLD + timedelta(seconds=1)
-
-
-def test_who_was_taken_over_does_not_confirm_and_it_is_healed(
-    armer: Armer, rule: Rule, store: SharedStore, eventbridge: FakeEvents, clock: Clock
-) -> None:
-    # Given a process that stands still in its PutRule; meanwhile another lowers, takes over and confirms
-    other = Armer(store, rule, lanes=LANES, clock=clock, sleep=clock.sleep)
-
-    def stand_still() -> None:
-        clock.advance(HOLD)
-        assert other.ensure(other.lower({1: EARLIER})).armed == EARLIER
-
-    eventbridge.troubles["PutRule"] = [stand_still]
-    # When its own call lands after the other's, at what it knew
-    record = armer.ensure(armer.lower({0: DUE}))
-    # Then nobody believes the rule, and it is set once more
-    expressions = [put["ScheduleExpression"] for put in eventbridge.put]
-    assert expressions == [SetFor(DUE), SetFor(EARLIER), SetFor(EARLIER)]
-    assert record.armed == EARLIER
-    assert eventbridge.expression == SetFor(EARLIER)
 
 
 def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
@@ -237,18 +156,17 @@ def test_the_hold_is_longer_than_its_calls_and_shorter_than_the_lead() -> None:
     assert PATIENCE > 2 * HOLD
 
 
-# The record.
+def test_a_record_that_keeps_changing_is_given_up_on(
+    armer: Armer, seen: ArmingRecord, store: SharedStore, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given a record that others change before each swap
+    def change_first(*_: object) -> None:
+        store.now_holds(seen)
 
-
-def test_a_record_that_keeps_changing_is_given_up_on(armer: Armer, store: SharedStore, clock: Clock) -> None:
-    record = armer.read()
-    store.getting_in_first = [lambda: store.now_holds(record)] * 1000
+    monkeypatch.setattr(store, "swap_record", change_first)
     with pytest.raises(NotArmed, match=r"kept changing: call ensure_armed\(\) to try again"):
         armer.lower({0: NOON})
     assert PATIENCE - timedelta(seconds=10) <= clock.now - NOON <= PATIENCE + timedelta(seconds=2)
-
-
-# The rule.
 
 
 @pytest.mark.parametrize("late", [HOLD, HOLD + HOUR])
@@ -264,9 +182,6 @@ def test_a_rule_that_was_set_after_the_hold_is_set_again(
     assert record.rings_at
     assert record.rings_at >= clock.now + LEAD
     assert minute_of(eventbridge.expression, clock.now) == record.rings_at
-
-
-# Trouble.
 
 
 @pytest.mark.parametrize(
@@ -371,29 +286,3 @@ def test_a_rule_that_is_being_set_is_not_judged(
     clock.advance(HOLD + MOST_SKEW)
     armer.verify()
     assert eventbridge.expression == SetFor(DUE)
-
-
-def test_a_hold_or_a_lease_that_nobody_can_have_is_not_waited_for(
-    armer: Armer, store: SharedStore, clock: Clock
-) -> None:
-    # Given a record in which a run and an applier have until next year
-    store.wait_in_queue(0, DUE)
-    until = NOON + timedelta(days=365)
-    store.now_holds(armer.read().claimed("run", now=NOON, until=until).applying("me", until=until))
-    # When it is verified, then it is made anew from the queue
-    record = armer.verify()
-    assert (record.armed, record.lanes_of("run"), clock()) == (DUE, (), NOON)
-
-
-@pytest.mark.parametrize(
-    ("code", "reason"),
-    [("ResourceNotFoundException", "run `duebell deploy`"), ("AccessDeniedException", "AccessDenied")],
-)
-def test_a_rule_that_cannot_be_read_is_not_armed(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents, code: str, reason: str
-) -> None:
-    store.wait_in_queue(0, DUE)
-    armer.verify()
-    eventbridge.troubles["DescribeRule"] = [refusal(code)]
-    with pytest.raises(NotArmed, match=f"the (rule|schedule) could not be read: .*{reason}"):
-        armer.verify()

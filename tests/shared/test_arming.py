@@ -33,46 +33,13 @@ def armed(target: datetime, rings_at: datetime | None, *dues: datetime) -> Armin
 # Transitions of an editor.
 
 
-def test_an_earlier_due_lowers_a_free_lane() -> None:
-    # Given lanes that are due later, when one gets a task that is due before all of them
-    lowered = free(LATER, NEVER).lowered({1: SOON})
-    # Then that lane is due at it
-    assert lowered == free(LATER, SOON)
-
-
 @pytest.mark.parametrize("due", [SOON, LATER])
 def test_a_free_lane_that_will_be_claimed_with_an_earlier_one_is_left_as_it_is(due: datetime) -> None:
     record = free(SOON, NEVER)
     assert record.lowered({1: due}) is record
 
 
-def test_a_held_lane_is_lowered_whatever_the_others_are_due() -> None:
-    # Given a lane that is held, whose run may have read its head already
-    record = ArmingRecord(lanes=(Lane(due=NOON), held()))
-    # When it gets a task, later than what the other lane is due
-    lowered = record.lowered({1: SOON})
-    # Then it is due at it, its lease untouched
-    assert lowered.lanes == (Lane(due=NOON), held(SOON))
-
-
-def test_of_several_free_lanes_only_the_earliest_is_lowered() -> None:
-    assert free(NEVER, NEVER, NEVER).lowered({2: LATER, 0: LATER, 1: SOON}) == free(NEVER, SOON, NEVER)
-
-
 # Transitions of a run.
-
-
-def test_a_run_claims_all_free_lanes_and_forgets_their_dues() -> None:
-    # Given a free lane, one whose lease has run out, and one that another run holds
-    expired, taken = held(SOON, by="dead", until=NOON), held(SOON, by="other")
-    record = ArmingRecord(lanes=(Lane(due=NOON), expired, taken), armed=NOON, rings_at=NOON)
-    # When a run claims
-    claimed = record.claimed("run", now=NOON, until=LATER)
-    # Then it has the first two, with nothing known of their heads
-    assert claimed.lanes == (held(until=LATER), held(until=LATER), taken)
-    assert claimed.lanes_of("run") == (0, 1)
-    # And the rule counts as unarmed: what rang will not ring again
-    assert (claimed.armed, claimed.rings_at, claimed.echo_of) == (None, None, None)
 
 
 @pytest.mark.parametrize("early", [timedelta(0), 5 * SECOND])
@@ -184,14 +151,6 @@ def test_a_run_is_called_when_the_rule_rings_too_late(
     assert (record.called(NOON) is not record) is too_late
 
 
-@pytest.mark.parametrize("due", [NOON, NEVER])  # since the claim, or nothing
-def test_a_held_lane_calls_nobody_until_its_lease_has_run_out(due: datetime) -> None:
-    record = ArmingRecord(lanes=(held(due, until=SOON),), rings_at=LATER)
-    assert not record.rings_too_late(SOON - SECOND)
-    assert not record.ringing_ahead(HEAD_START).rings_too_late(SOON - SECOND)
-    assert record.rings_too_late(SOON)
-
-
 def test_one_call_is_enough_until_its_run_has_come_or_should_have() -> None:
     called = free(NOON).called(NOON)
     assert called.called_at == NOON
@@ -290,13 +249,6 @@ def test_the_first_run_counts_and_others_only_when_that_is_five_minutes_ago() ->
     assert RECORD.counting(NOON + timedelta(days=1)).counting(NOON) == counted
 
 
-def test_the_fullest_lane_is_known_from_one_gb_on() -> None:
-    assert RECORD.measured({}, NOON) == RECORD
-    assert RECORD.measured({0: GB - 1}, NOON) == RECORD
-    measured = RECORD.measured({0: GB, 2: 3 * GB}, NOON)
-    assert measured.fullest == Fullest(lane=2, bytes=3 * GB, measured_at=NOON)
-
-
 def test_another_lane_takes_its_place_only_when_it_is_a_gb_fuller() -> None:
     measured = RECORD.measured({2: 3 * GB}, NOON)
     assert measured.measured({1: 3 * GB + 1, 2: 3 * GB + 2}, NOON + MINUTE) == measured
@@ -346,14 +298,6 @@ SHARED = ArmingRecord(
 )
 
 
-def test_the_first_run_that_says_so_takes_lanes_over() -> None:
-    taking = SHARED.taking("b", now=NOON)
-    assert taking.taker_for("a", NOON) == "b"
-    assert taking.taking("a", now=NOON) == taking
-    # Nobody gives lanes to itself
-    assert taking.taker_for("b", NOON) is None
-
-
 def test_a_run_whose_lease_has_run_out_is_replaced() -> None:
     taking = SHARED.taking("b", now=NOON)
     ended = NOON + MINUTE
@@ -371,13 +315,6 @@ def test_lanes_that_are_given_are_held_by_the_taker_until_its_lease_ends() -> No
     assert [given.lanes[number].due for number in (0, 2)] == [LATER, SOON]
     assert (given.lanes[1], given.lanes[4]) == (SHARED.lanes[1], SHARED.lanes[4])
     assert given.last_run == run
-
-
-def test_a_rule_that_is_armed_rings_early_enough_after_lanes_were_given() -> None:
-    for taker, giver in (("a", "b"), ("b", "a")):
-        record = SHARED.taking(taker, now=NOON)
-        heads = dict.fromkeys(record.lanes_of(giver), NOON)
-        assert record.given(giver, heads, now=NOON).target >= record.target
 
 
 @pytest.mark.parametrize("taker", [None, "a", "gone"])

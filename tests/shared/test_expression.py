@@ -8,7 +8,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from duebell_shared.bell.arming import GRACE
-from duebell_shared.bell.expression import FAR_SENTINEL, LEAD, SENTINEL, expression_at, is_set_for, next_ring
+from duebell_shared.bell.expression import (
+    FAR_SENTINEL,
+    LEAD,
+    SENTINEL,
+    early_minute,
+    expression_at,
+    is_set_for,
+    next_ring,
+    ring_minute,
+)
 from duebell_shared.instants import LATEST, ceil_to_minute
 
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
@@ -83,15 +92,7 @@ def test_an_early_minute_rings_too_and_is_not_what_the_rule_is_set_for() -> None
 
 
 @pytest.mark.parametrize(
-    "expression",
-    [
-        "",
-        "rate(1 minute)",
-        "cron(0/5 * * * ? *)",
-        "cron(5 9 ? * MON 2026)",
-        "cron(30 10 5 12 ? 2026)",
-        "cron()",
-    ],
+    "expression", ["", "rate(1 minute)", "cron(0/5 * * * ? *)", "cron(5 9 ? * MON 2026)", "cron()"]
 )
 def test_an_expression_that_is_not_ours_is_set_for_no_minute(expression: str) -> None:
     ring = next_ring(expression, at("2026-11-21 12:00"))
@@ -147,6 +148,45 @@ def test_nothing_rings_for_nothing_but_once_and_no_outage_is_final(
     assert after - minute - outage <= (HEALS_WITHIN if outage <= 31 * DAY else _HEALS_LATE)
 
 
-def test_the_last_year_of_all_ends_it() -> None:
-    last = LATEST.replace(second=0, microsecond=0)
-    assert next_ring(expression_at(last, now=last - HOUR), last) is None
+# The minute that a rule is set to: never before the target, never too near, never later than it must be.
+
+
+def clock(time: str) -> datetime:
+    """This time of one day, such as `10:05:30`."""
+    return at(f"2026-11-21 {time}")
+
+
+@pytest.mark.parametrize(
+    ("target", "now", "early"),
+    [
+        ("10:01", "10:00:00.001", "10:01"),  # it rings at 10:02 to be safe
+        ("09:00", "10:00:59", "10:01"),
+        ("10:01:00.001", "10:00:30", None),  # at 10:01 it might not be due yet
+        ("10:01", "10:00", None),  # it rings at 10:01 anyway
+        ("09:00", "10:00", None),  # 10:00 may be over
+        ("10:00", "10:58:30", None),  # it rings at 11:00, and 10:59 is of another hour
+        ("12:00", "10:00", None),
+    ],
+)
+def test_what_rings_late_to_be_safe_rings_before_as_well(target: str, now: str, early: str | None) -> None:
+    minute = ring_minute(clock(target), clock(now))
+    assert early_minute(minute, clock(target), clock(now)) == (early and clock(early))
+
+
+_TIMES = st.datetimes(
+    min_value=datetime(1990, 1, 1),  # noqa: DTZ001 - the strategy adds the zone
+    max_value=LATEST.replace(tzinfo=None) - timedelta(hours=1),
+    timezones=st.just(UTC),
+)
+
+
+@given(target=_TIMES, now=_TIMES)
+def test_whatever_the_target_and_the_time(target: datetime, now: datetime) -> None:
+    minute = ring_minute(target, now)
+    assert minute is not None
+    assert minute >= target
+    assert minute >= now + LEAD
+    assert (minute.second, minute.microsecond) == (0, 0)
+    assert minute - max(target, now + LEAD) < MINUTE
+    early = early_minute(minute, target, now)
+    assert early is None or (target <= early > now and early == minute - MINUTE)

@@ -13,12 +13,11 @@ from duebell_shared.queue.items import MAX_ITEM, check_size, item_of, size_of
 from duebell_shared.tasks.history import MAX_OCCURRENCES, Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import MAX_PENDING, Missed
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import MAX_RESULT, Task
-from tests.shared.hourly import KEEP
 
 NOW = datetime(2026, 12, 31, 1, 2, 3, 456_000, tzinfo=UTC)
-DAY = timedelta(days=1)
+KEEP, DAY = RetentionPolicy(retention=timedelta(days=30)), timedelta(days=1)
 
 #: Minutes, for as long as an expression may be.
 LONGEST = "cron(" + "0," * 503 + "0 9 ? * * *)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import Any
 from uuid import UUID
 
 import msgspec
@@ -37,6 +37,9 @@ def test_what_json_has_comes_back_as_it_was(payload: object) -> None:
     assert repr(back) == repr(payload)  # 1 is not 1.0, and 0.0 not -0.0
 
 
+YEAR = datetime(2026, 1, 1, tzinfo=UTC)
+
+
 class Colour(StrEnum):
     RED = "red"
 
@@ -57,27 +60,15 @@ class Model(pydantic.BaseModel):
     price: float = 0.0
 
 
-class Typed(TypedDict):
-    item: int
-
-
 @pytest.mark.parametrize(
     ("payload", "back"),
     [
-        (Sale(item=1), {"item": 1, "price": 1.5}),
-        (Struct(item=1), {"item": 1}),
-        (Model(item=1), {"item": 1, "at": None, "price": 0.0}),
-        (
-            Model(item=1, at=datetime(2026, 1, 1, tzinfo=UTC)),
-            {"item": 1, "at": "2026-01-01T00:00:00Z", "price": 0.0},
-        ),
-        (Typed(item=1), {"item": 1}),
+        (Model(item=1, at=YEAR), {"item": 1, "at": "2026-01-01T00:00:00Z", "price": 0.0}),
         ({"sales": [Sale(item=1), Struct(item=2)]}, {"sales": [{"item": 1, "price": 1.5}, {"item": 2}]}),
-        ({"when": datetime(2026, 1, 1, tzinfo=UTC)}, {"when": "2026-01-01T00:00:00Z"}),
+        ({"when": YEAR}, {"when": "2026-01-01T00:00:00Z"}),
         ({"how": Decimal("0.10")}, {"how": "0.10"}),
         ({"who": UUID(int=7)}, {"who": "00000000-0000-0000-0000-000000000007"}),
         ({"which": Colour.RED}, {"which": "red"}),
-        (2**200, 2**200),
         (0.1 + 0.2, 0.30000000000000004),
         ("e\u0301\x00\u2028𝄞", "e\u0301\x00\u2028𝄞"),
     ],
@@ -91,14 +82,12 @@ def test_values_and_their_json_form(payload: object, back: object) -> None:
     [
         (math.nan, "payload is nan, which JSON cannot hold: leave it out or use None"),
         ({"a": [0, {"b": math.inf}]}, "payload['a'][1]['b'] is inf, which JSON cannot hold"),
-        (Sale(item=1, price=math.nan), "payload['price'] is nan, which JSON cannot hold"),
         (Model(item=1, price=math.nan), "payload['price'] is nan, which JSON cannot hold"),
         ({1: 2}, "payload has the key 1, and JSON has text keys only: use '1'"),
         ({"a": [{None: 2}]}, "payload['a'][0] has the key None, and JSON has text keys only"),
         ({"a": object()}, "has no JSON form: Encoding objects of type object is unsupported"),
         ({"a": "\ud800"}, "has no JSON form: "),
         pytest.param([10**5000], "has no JSON form: ", id="5,000 digits"),
-        (Model, "has no JSON form: "),
     ],
 )
 def test_what_json_cannot_hold_is_refused_with_its_place(payload: object, reason: str) -> None:
@@ -106,25 +95,6 @@ def test_what_json_cannot_hold_is_refused_with_its_place(payload: object, reason
         encode(payload)
     assert raised.value.field == "payload"
     assert raised.value.reason.startswith(reason)
-
-
-def _itself() -> list[Any]:
-    holds: list[Any] = []
-    holds.append(holds)
-    return holds
-
-
-def _deep() -> list[Any]:
-    inner: list[Any] = []
-    for _ in range(100_000):
-        inner = [inner]
-    return inner
-
-
-@pytest.mark.parametrize("make", [_itself, _deep])
-def test_what_does_not_end_is_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(InvalidTask, match="nested more than 100 levels deep, or contains itself"):
-        encode(make())
 
 
 @pytest.mark.parametrize("character", ["x", "ü", "𝄞"])
@@ -162,11 +132,7 @@ def test_a_set_that_its_type_tells_of_is_an_array() -> None:
     assert decode(encode(Tagged(tags={"a"}))) == {"tags": ["a"]}
 
 
-# The depth of a payload.
-
-
 def nested(levels: int, make: Callable[[Any], Any] = lambda inner: [inner]) -> Any:
-    """A payload of so many levels."""
     value: Any = make(1)
     for _ in range(levels - 1):
         value = make(value)
@@ -194,9 +160,11 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS.keys())
 def test_a_payload_has_100_levels_at_most(make: Callable[[Any], Any]) -> None:
     assert encode(nested(100, make)).count("1") == 1
-    for levels in (101, 254, 256, 5_000):
+    itself: list[Any] = []
+    itself.append(itself)
+    for payload in (*(nested(levels, make) for levels in (101, 254, 256, 5_000)), itself):
         with pytest.raises(InvalidTask) as refused:
-            encode(nested(levels, make))
+            encode(payload)
         assert refused.value.field == "payload"
         # pydantic has a limit of its own
         assert re.search("100 levels deep, or contains itself|depth exceeded", refused.value.reason)

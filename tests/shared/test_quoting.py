@@ -1,26 +1,10 @@
-"""Messages quote a little of what was given, whatever that is, and all of them in one place."""
+"""Messages quote a little of what was given, whatever that is."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from duebell_shared.quoting import in_brief, quoted, shortened
-
-PACKAGES = ("shared", "editor", "worker", "infra")
-ROOT = Path(__file__).parents[2]
-
-#: Modules that quote names from settings or from the user's code, which no caller gives.
-OWN_NAMES = {
-    "shared/duebell_shared/queue/calls.py",
-    "shared/duebell_shared/queue/changes.py",
-    "worker/duebell_worker/actions/handles.py",
-    "worker/duebell_worker/entry.py",
-    "worker/duebell_worker/actions/parameters.py",
-    "infra/duebell_infra/pytest_plugin.py",
-    "worker/duebell_worker/worker.py",
-}
 
 
 class Mute:
@@ -60,11 +44,3 @@ def test_a_long_error_keeps_its_beginning_and_its_end() -> None:
     assert said.endswith("x' - at `$.status`")
     assert said.count("x") < 80
     assert in_brief("short") == "short"
-
-
-def test_no_message_quotes_by_itself() -> None:
-    # Given every module, when it is searched for what quotes without a limit
-    files = {path for name in PACKAGES for path in (ROOT / name).rglob("*.py")}
-    found = {str(path.relative_to(ROOT)) for path in files if re.search(r"![rsa]\}", path.read_text())}
-    # Then only those do that quote what no caller gives
-    assert found <= OWN_NAMES, found - OWN_NAMES

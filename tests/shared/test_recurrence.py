@@ -1,16 +1,49 @@
-"""The occurrence that a recurring task is at after each attempt. Values only."""
+"""A task after each attempt: its occurrence, and the failures that it remembers. Values only."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
+from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.recurrence import Missed, Origin
-from duebell_shared.tasks.status import Status
-from tests.shared.hourly import FAILURE, HOUR, KEEP, MINUTE, NOON_PLUS, SECOND, done, failed, hourly, started
+from duebell_shared.tasks.status import RetentionPolicy, Status
+from duebell_shared.tasks.task import Task
 from tests.support import NOON
+
+HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+KEEP = RetentionPolicy(retention=timedelta(days=30))
+FAILURE = Failure(type="ValueError", message="no", traceback="here")
+
+
+def hourly(missed: Missed = Missed.ONCE, *, end: datetime | None = None, **rules: Any) -> Task:
+    """A task of every full hour from 13:00 on."""
+    return new_task(
+        id="one", action="act", schedule="cron(0 * * * ? *)", missed=missed, end=end, now=NOON, **rules
+    )
+
+
+def started(task: Task, at: datetime | None = None) -> Task:
+    """The task as a run starts it, at its time or later."""
+    assert task.queued
+    at = at or task.queued
+    lateness = round((at - task.queued) / timedelta(milliseconds=1))
+    changes = {"attempt": task.attempt + 1, "rev": task.rev + 1, "started_at": at, "lateness_ms": lateness}
+    return replace(task, status=Status.RUNNING, run="run", **changes).caught_up()
+
+
+def done(task: Task) -> Task:
+    assert task.queued
+    return started(task).done(now=task.queued + SECOND, keep=KEEP)
+
+
+def failed(task: Task, at: datetime | None = None) -> Task:
+    assert task.queued
+    return started(task, at).failed(FAILURE, now=(at or task.queued) + SECOND, keep=KEEP)
+
 
 # The chain.
 
@@ -48,10 +81,11 @@ def test_a_spread_delays_each_occurrence_by_the_same() -> None:
 
 
 def test_all_are_a_hundred_at_most() -> None:
-    running = started(hourly(Missed.ALL), NOON_PLUS[150] + MINUTE)
-    assert (running.due, running.missed_runs) == (NOON_PLUS[51], 50)
-    after = running.done(now=NOON_PLUS[150] + MINUTE, keep=KEEP)
-    assert started(after, NOON_PLUS[150] + MINUTE).due == NOON_PLUS[52]
+    now = NOON + 150 * HOUR + MINUTE
+    running = started(hourly(Missed.ALL), now)
+    assert (running.due, running.missed_runs) == (NOON + 51 * HOUR, 50)
+    after = running.done(now=now, keep=KEEP)
+    assert started(after, now).due == NOON + 52 * HOUR
 
 
 def test_skip_runs_none_that_is_late() -> None:
@@ -134,3 +168,62 @@ def test_a_change_that_leaves_nothing_to_run_is_refused() -> None:
     assert task.recurrence
     with pytest.raises(InvalidTask, match="leaves nothing to run"):
         task.rescheduled(replace(task.recurrence, max_runs=1))
+
+
+# The failed attempts that a task remembers: which, how many, and until when.
+
+
+def once() -> Task:
+    return new_task(id="one", action="act", due=NOON, payload=None, now=NOON)
+
+
+def retried(task: Task, at: datetime, *, again: datetime) -> Task:
+    """The task after an attempt that took a second, failed, and is made again then."""
+    failure = Failure(type="LookupError", message="lost")
+    return started(task, at).to_retry(again, failure, now=at + SECOND)
+
+
+def told(task: Task) -> list[tuple[datetime | None, int, str]]:
+    return [(one.due, one.attempt, str(one.error).partition(":")[0]) for one in task.failures]
+
+
+def test_those_of_an_occurrence_are_told_of_until_the_next_has_been_tried() -> None:
+    # Given an occurrence that failed twice, and for good
+    first, second = NOON + HOUR, NOON + 2 * HOUR
+    task = failed(retried(hourly(), first, again=first + MINUTE), first + MINUTE)
+    assert (task.due, task.attempt) == (second, 0)
+    assert told(task) == [(first, 1, "LookupError"), (first, 2, "ValueError")]
+    # When the next one is tried, it fails alone, or leaves nothing
+    assert told(failed(task, second)) == [(second, 1, "ValueError")]
+    assert started(task, second).done(now=second, keep=KEEP).failures == ()
+
+
+def test_an_occurrence_that_is_moved_begins_anew_and_others_do_not() -> None:
+    first, second, third = (NOON + number * HOUR for number in (1, 2, 3))
+    task = retried(hourly(), first, again=third + MINUTE)
+    task = retried(task, second, again=second + MINUTE)
+    assert task.due == second
+    assert told(task.moved(third - MINUTE, now=second)) == [(first, 1, "LookupError")]
+
+
+def test_attempts_that_were_left_running_failed_too() -> None:
+    # Given an attempt that failed, and two that nobody heard of again
+    task = retried(once(), NOON, again=NOON + MINUTE)
+    for minutes in (1, 2, 3):
+        task = started(task, NOON + minutes * MINUTE)
+    # When the next has failed
+    task = task.left_running()
+    task = task.failed(Failure(type="E", message=""), now=NOON + HOUR, keep=KEEP)
+    # Then all are told of, and of those two that they had not ended when the last began
+    assert told(task) == [
+        (NOON, 1, "LookupError"),
+        (NOON, 2, "WorkerDied"),
+        (NOON, 3, "WorkerDied"),
+        (NOON, 4, "E"),
+    ]
+    assert {(one.at, one.ended_at) for one in task.failures[1:3]} == {(NOON + 3 * MINUTE, None)}
+
+
+def test_however_many_were_left_running_ten_are_told_of() -> None:
+    task = started(replace(once(), attempt=10**12), NOON).left_running()
+    assert [one.attempt for one in task.failures] == [*range(10**12 - 9, 10**12 + 1)]

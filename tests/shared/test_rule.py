@@ -4,16 +4,18 @@
 """
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import boto3
 import pytest
 
 from duebell_shared.backend import Backend
-from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellState
-from duebell_shared.bell.expression import SENTINEL
+from duebell_shared.bell.bell import CALL_LIMIT, Bell, BellKind, BellState, RingSchedule
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable
+from duebell_shared.settings import Settings
 from tests.shared.fake_events import FakeEvents, FakeScheduler, refusal, silence
-from tests.support import NOON, Calls, Clock, SetFor
+from tests.support import NOON, SCHEDULED, Calls, Clock, SetFor, create_schedule
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -65,16 +67,80 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert backend.rule.count_targets() == 1
 
 
+# What UpdateSchedule is given, on moto.
+
+
+def described_schedule(scheduler: Any) -> dict[str, Any]:
+    """All that EventBridge Scheduler says of the schedule, but for the time of its last change."""
+    answer = scheduler.get_schedule(Name="duebell")
+    return {name: answer[name] for name in answer.keys() - {"ResponseMetadata", "LastModificationDate"}}
+
+
+def test_setting_the_schedule_changes_its_expression_and_nothing_else(
+    session: boto3.Session, calls: Calls
+) -> None:
+    # Given a schedule with everything that UpdateSchedule would reset
+    create_schedule(session)
+    scheduler: Any = boto3.client("scheduler")
+    scheduler.update_schedule(
+        Name="duebell",
+        ScheduleExpression=FAR_SENTINEL,
+        FlexibleTimeWindow={"Mode": "OFF"},
+        State="DISABLED",
+        Description="mine",
+        KmsKeyArn="arn:aws:kms:eu-central-1:123456789012:key/mine",
+        Target=SCHEDULED,
+    )
+    before = described_schedule(scheduler)
+    calls.clear()
+    # When it is set
+    bell = Backend.connect(Settings(bell=BellKind.SCHEDULE), session).rule
+    assert bell.ring_at(MINUTE, within=LONG)
+    # Then all is as before but the expression
+    assert described_schedule(scheduler) == {**before, "ScheduleExpression": SetFor(MINUTE)}
+    assert described_schedule(scheduler)["Target"] == SCHEDULED
+    assert calls == {"GetSchedule": 1, "UpdateSchedule": 1}
+    # And it reads so
+    assert bell.read() == BellState(
+        expression=SetFor(MINUTE),
+        state="DISABLED",
+        description="mine",
+        role=SCHEDULED["RoleArn"],
+        arn="arn:aws:scheduler:eu-central-1:123456789012:schedule/default/duebell",
+    )
+    assert not bell.read().is_enabled
+    assert bell.read().place == ("eu-central-1", "123456789012")
+    assert bell.count_targets() == 1
+
+
+def test_when_it_rings_is_put_right_whatever_was_changed(clock: Clock) -> None:
+    # Given a schedule that somebody gave a time zone, a window, an end, and had deleted after that
+    fake = FakeScheduler(clock)
+    fake.rule |= {
+        "ScheduleExpressionTimezone": "Europe/Berlin",
+        "FlexibleTimeWindow": {"Mode": "FLEXIBLE", "MaximumWindowInMinutes": 15},
+        "StartDate": NOON - timedelta(days=1),
+        "EndDate": NOON + timedelta(days=1),
+        "ActionAfterCompletion": "DELETE",
+    }
+    # When it is set
+    RingSchedule("duebell", fake.client, clock=clock, sleep=clock.sleep).ring_at(MINUTE, within=LONG)
+    # Then it rings in that minute, in UTC, and stays
+    assert fake.rule == {
+        "Name": "duebell",
+        "ScheduleExpression": SetFor(MINUTE),
+        "ScheduleExpressionTimezone": "UTC",
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "ActionAfterCompletion": "NONE",
+        "State": "ENABLED",
+        "Target": SCHEDULED,
+    }
+
+
 # Trouble.
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "busy",
-        "ThrottlingException",
-    ],
-)
+@pytest.mark.parametrize("code", ["busy", "ThrottlingException"])
 def test_what_passes_is_tried_again_after_pauses(
     rule: Bell, eventbridge: FakeEvents, clock: Clock, code: str
 ) -> None:
@@ -86,11 +152,8 @@ def test_what_passes_is_tried_again_after_pauses(
     assert 0.75 <= (clock.now - NOON).total_seconds() <= 1.5
 
 
-#: The SDK names an answer without JSON by its status alone.
-SERVER_FAILED = [("InternalException", 500), ("503", 503)]
-
-
-@pytest.mark.parametrize(("code", "status"), SERVER_FAILED)
+# The SDK names an answer without JSON by its status alone.
+@pytest.mark.parametrize(("code", "status"), [("InternalException", 500), ("503", 503)])
 def test_a_call_that_failed_in_the_server_is_made_again_and_may_take_effect_yet(
     rule: Bell, eventbridge: FakeEvents, code: str, status: int
 ) -> None:

@@ -1,27 +1,92 @@
 """The table over moto: what AWS refuses or does not answer, and whose session is used."""
 
-import os
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, InvalidSettings
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.changes import relocate_item, transact
 from duebell_shared.queue.items import item_of
+from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
-from duebell_shared.settings import Settings
+from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.shared.table_calls import KEY, SOON, client_of, lose_the_next_answer, store, task, verbs
 from tests.support import NOON, Calls
 
-__all__ = ["store"]
+SOON = NOON + timedelta(hours=1)
+
+
+@pytest.fixture
+def store(backend: Backend) -> Store:
+    return backend.store
+
+
+def task(**given: Any) -> Task:
+    arguments: dict[str, Any] = {
+        "id": "one",
+        "action": "act",
+        "due": SOON,
+        "payload": {"n": 1},
+        "now": NOON,
+    } | given
+    return new_task(**arguments)
+
+
+KEY = QueueKey(SOON, "one", 0)
+
+
+def client_of(store: Store) -> Any:
+    client: Any = getattr(store, "_client")  # noqa: B009 - the contract has no client
+    return client
+
+
+def lose_the_next_answer(
+    store: Store, operation: str, *, meanwhile: Callable[[], object] = lambda: None
+) -> list[str]:
+    """The next call of this operation takes effect and its answer is lost; the SDK then tries again.
+
+    Returns what was sent, as it is. `meanwhile` is called between the two.
+    """
+    sent: list[str] = []
+
+    def lose(event_name: str, **_: Any) -> None:
+        if event_name == f"before-send.dynamodb.{operation}":
+            sent.append(operation)
+            if len(sent) == 1:
+                meanwhile()
+                raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    def at_once(caught_exception: Exception | None, **_: Any) -> int | None:
+        return 0 if caught_exception else None  # seconds until the next try
+
+    events = client_of(store).meta.events
+    events.register_last("before-send", lose)  # after moto, which does there what is asked
+    events.register_first(f"needs-retry.dynamodb.{operation}", at_once)
+    return sent
+
+
+def verbs(store: Store) -> Iterator[Any]:
+    """Each verb of the contract."""
+    record = ArmingRecord(lanes=(Lane(),))
+    yield store.read_record
+    yield lambda: store.swap_record(None, record)
+    yield lambda: store.insert(task())
+    yield lambda: store.save(task(), task().paused())
+    yield lambda: store.get(0, "one")
+    yield lambda: store.get_many([KEY])
+    yield lambda: store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    yield lambda: list(store.queued(0))
+    yield lambda: list(store.past(0, Past.DONE))
+    yield lambda: store.count_past(0, Past.DONE, most=9)
+    yield lambda: store.head(0)
 
 
 # What AWS refuses, or does not answer.
@@ -81,20 +146,6 @@ def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Cal
     assert calls == {"Query": 1}
 
 
-def test_without_a_region_nothing_can_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    with pytest.raises(InvalidSettings, match="AWS_REGION: is not set: name the region that duebell is"):
-        Backend.connect(Settings())
-
-
-def test_an_aws_setting_that_cannot_be_right_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "nowhere")
-    with pytest.raises(InvalidSettings, match="AWS settings: Invalid endpoint: nowhere"):
-        Backend.connect(Settings())
-
-
 # Refused calls of a transaction, which the SDK may have made before without an answer.
 
 
@@ -113,15 +164,20 @@ class Refusing:
         raise self._error
 
 
-def test_a_refusal_of_the_first_try_is_raised_as_it_is() -> None:
-    with pytest.raises(ClientError):
-        transact(cast(Any, Refusing("ExpiredTokenException", 0)), "queue", [PUT], "token")
-
-
-@pytest.mark.parametrize("code", ["ExpiredTokenException", "ResourceNotFoundException"])
-def test_a_refusal_of_another_try_does_not_say_that_nothing_was_written(code: str) -> None:
-    with pytest.raises(AwsUnavailable, match="a try was not answered"):
-        transact(cast(Any, Refusing(code, 1)), "queue", [PUT], "token")
+@pytest.mark.parametrize(
+    ("code", "retries", "error"),
+    [
+        ("ExpiredTokenException", 0, ClientError),
+        ("ExpiredTokenException", 1, AwsUnavailable),
+        ("ResourceNotFoundException", 1, AwsUnavailable),
+    ],
+)
+def test_a_refusal_says_that_nothing_was_written_only_at_the_first_try(
+    code: str, retries: int, error: type[Exception]
+) -> None:
+    client: Any = Refusing(code, retries)
+    with pytest.raises(error, match="a try was not answered" if retries else code):
+        transact(client, "queue", [PUT], "token")
 
 
 @pytest.mark.parametrize("retries", [0, 1])
@@ -191,7 +247,8 @@ def test_a_change_finds_its_own_write(store: Store) -> None:
     assert store.get(0, "one") == task().paused()
 
 
-def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> None:
+def test_a_claim_finds_its_own_write_unless_the_task_was_moved_since(store: Store) -> None:
+    assert isinstance(store, DynamoTable)
     assert store.insert(task())
     sent = lose_the_next_answer(store, "UpdateItem")
     claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
@@ -199,6 +256,13 @@ def test_a_claim_finds_its_own_write_and_counts_one_attempt(store: Store) -> Non
     assert sent == ["UpdateItem"] * 2
     assert (claimed.attempt, claimed.run) == (1, "run")
     assert store.get(0, "one") == claimed
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) == claimed
+    # When it was moved, which this run has not seen, and the refusal is lost, then the claim is another's
+    assert store.save(claimed, claimed.moved(SOON + timedelta(hours=1), now=SOON))
+    sent = lose_the_next_answer(store, "UpdateItem")
+    again = store.claim(KEY, run="run", now=SOON + timedelta(seconds=1), status=Status.SCHEDULED)
+    assert (again, sent) == (None, ["UpdateItem"] * 2)
+    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None
 
 
 def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: Store) -> None:
@@ -207,20 +271,6 @@ def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: 
     lose_the_next_answer(store, "UpdateItem")
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED) is None
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED) is None
-
-
-def test_a_claim_from_before_is_not_taken_for_this_one(store: Store) -> None:
-    # Given a task that a run has claimed, and that was moved then
-    assert store.insert(task())
-    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
-    assert claimed
-    assert store.save(claimed, claimed.moved(SOON + timedelta(hours=1), now=SOON))
-    # When the same run, which has not seen that, claims it again, and the refusal is lost
-    sent = lose_the_next_answer(store, "UpdateItem")
-    again = store.claim(KEY, run="run", now=SOON + timedelta(seconds=1), status=Status.SCHEDULED)
-    # Then it has not got it
-    assert sent == ["UpdateItem"] * 2
-    assert again is None
 
 
 def test_a_swap_whose_answer_is_lost_leaves_it_to_the_next_read(store: Store) -> None:
@@ -233,13 +283,3 @@ def test_a_swap_whose_answer_is_lost_leaves_it_to_the_next_read(store: Store) ->
     assert found
     assert sent == ["PutItem"] * 2
     assert (found.lanes, found.rev) == (record.lanes, 1)
-
-
-def test_a_claim_whose_answer_was_lost_does_not_count_when_the_task_was_moved_since(store: Store) -> None:
-    assert isinstance(store, DynamoTable)
-    assert store.insert(task())
-    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
-    assert claimed
-    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) == claimed
-    assert store.save(claimed, claimed.moved(timedelta(days=1), now=SOON))
-    assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None

@@ -12,12 +12,12 @@ from duebell_shared.queue.places import lane_of
 from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.status import Status
+from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
-from tests.shared.hourly import FAILURE, HOUR, KEEP
 from tests.support import NOON
 
-DUE, LATER = NOON + HOUR, NOON + 2 * HOUR
+KEEP, FAILURE = RetentionPolicy(), Failure(type="ValueError", message="no")
+DUE, LATER = NOON + timedelta(hours=1), NOON + timedelta(hours=2)
 
 
 def task(status: Status = Status.SCHEDULED, attempt: int = 0) -> Task:  # noqa: PLR0911
@@ -95,27 +95,6 @@ def test_what_each_status_allows(verb: str, status: Status) -> None:
     assert (
         str(raised.value) == f"cannot {verb} task 'one': it is {status}, and this needs it {needed}{way_out}"
     )
-
-
-@pytest.mark.parametrize("status", [Status(one) for one in ALLOWED["move"]])
-def test_a_task_that_is_moved_has_all_attempts_to_come(status: Status) -> None:
-    moved = task(status, attempt=2).moved(LATER, now=NOON)
-    assert (moved.due, moved.attempt, moved.failure) == (LATER, 0, None)
-    assert moved.queued == (None if status is Status.PAUSED else LATER)
-
-
-# Changes by a run.
-
-
-def test_times_are_kept_in_whole_milliseconds_and_never_early() -> None:
-    odd = NOON + timedelta(microseconds=1)
-    made = new_task(id="a", action="act", due=odd, payload=None, now=odd)
-    millisecond = NOON + timedelta(milliseconds=1)
-    assert (made.due, made.queued, made.created_at) == (millisecond, millisecond, millisecond)
-    assert made.to_retry(odd, FAILURE, now=DUE).queued == millisecond
-
-
-# Lanes.
 
 
 @pytest.mark.parametrize(

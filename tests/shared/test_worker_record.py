@@ -45,15 +45,6 @@ def test_a_start_that_has_not_ended_for_a_minute_is_lost(after: timedelta, is_lo
     assert described.version == ("2" if is_lost else "1")
 
 
-def test_the_first_start_of_a_version_keeps_its_mark_however_often_it_is_tried() -> None:
-    marked = WorkerRecord().begun(worker("1"))
-    again = marked.begun(worker("1", started_at=NOON + MINUTE))
-    assert again is marked
-    # Nor is one marked that has told its error
-    failed = marked.failed(worker("1"), FAILURE)
-    assert failed.begun(worker("1", started_at=NOON + MINUTE)) is failed
-
-
 def test_an_error_that_comes_again_changes_nothing() -> None:
     failed = ONE.begun(worker("2")).failed(worker("2"), FAILURE)
     assert failed.known is None

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import boto3
@@ -23,7 +23,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.shared.table_calls import client_of, lose_the_next_answer
+from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.simulation.wire.dynamodb import DynamoDb
 from tests.simulation.wire.expressions import Statement
 from tests.support import NOON, REGION, Calls, Clock, create_table
@@ -54,10 +54,8 @@ THROTTLED = ["ProvisionedThroughputExceeded", "RequestLimitExceeded", "Throttlin
 THREE = [task("one"), task("two"), task("three")]
 
 
-class Fail(Protocol):
-    """Have the statement for this id fail with this code, so many times; unless told, each time."""
-
-    def __call__(self, id: str, code: str, *, times: int = 1000) -> None: ...
+#: Have the statement for this id fail with this code, so many times; unless told, each time.
+Fail = Callable[..., None]
 
 
 @pytest.fixture
@@ -110,9 +108,6 @@ def sent(store: DynamoTable) -> list[list[str]]:
 
     client_of(store).meta.events.register(f"before-call.dynamodb.{BATCH}", note)
     return batches
-
-
-# Writing and reading many: what fails alone, answers that are lost, and who takes no batches.
 
 
 KEYS = [QueueKey(NOON, each.id, each.lane) for each in THREE]
@@ -184,10 +179,6 @@ def three(store: DynamoTable, calls: Calls) -> DynamoTable:
 
 def are_made(*written: object) -> bool:
     return all(isinstance(each, Task) or each is True for each in written)
-
-
-def errors(written: Sequence[object]) -> list[type[DuebellError]]:
-    return [type(each) for each in written if isinstance(each, DuebellError)]
 
 
 def test_many_are_claimed_and_done_by_one_call_each(three: DynamoTable, calls: Calls) -> None:
@@ -265,6 +256,12 @@ def test_a_batch_whose_answer_is_lost_finds_its_own_writes(store: DynamoTable) -
     # Then what it wrote is its own, and the other's is not
     assert store.insert_many(THREE) == [True, False, True]
     assert sent == [BATCH] * 2
+    # And so it is with claims
+    claim_by_another(store)
+    sent = lose_the_next_answer(store, BATCH)
+    claimed = claim(store)
+    assert (ours(claimed, store), claimed[1]) == (["one", "three"], None)
+    assert sent == [BATCH] * 2
 
 
 def test_a_write_whose_answer_is_lost_and_that_is_throttled_then_is_found(
@@ -273,14 +270,6 @@ def test_a_write_whose_answer_is_lost_and_that_is_throttled_then_is_found(
     sent = lose_the_next_answer(store, BATCH, meanwhile=lambda: fail("two", "RequestLimitExceeded", times=1))
     assert are_made(*write.many(store))
     assert sent == [BATCH] * 3
-
-
-def test_a_batch_of_claims_whose_answer_is_lost_finds_its_own(three: DynamoTable) -> None:
-    claim_by_another(three)
-    sent = lose_the_next_answer(three, BATCH)
-    claimed = claim(three)
-    assert (ours(claimed, three), claimed[1]) == (["one", "three"], None)
-    assert sent == [BATCH] * 2
 
 
 def test_a_batch_of_changes_whose_answer_is_lost_finds_its_own(three: DynamoTable) -> None:
@@ -295,8 +284,22 @@ def test_a_batch_that_nobody_answers_is_unavailable_and_not_tried_one_by_one(
     store: DynamoTable, write: Write
 ) -> None:
     asked = answer_nothing(store)
-    assert errors(write.many(store)) == [AwsUnavailable] * 3
+    assert [type(each) for each in write.many(store)] == [AwsUnavailable] * 3
     assert asked == [BATCH]
+
+
+def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
+    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
+) -> None:
+    fail("two", "ThrottlingError")
+
+    def be_gone(**_: object) -> None:
+        answer_nothing(store)
+
+    aws.after(f"dynamodb.{BATCH}", be_gone)
+    one, two, three = write.many(store)
+    assert isinstance(two, AwsUnavailable)
+    assert are_made(one, three)
 
 
 # A DynamoDB that takes no batches.
@@ -425,17 +428,3 @@ def test_more_than_a_call_takes_are_several_calls(store: DynamoTable, calls: Cal
     keys = [QueueKey(NOON, f"missing {number}", 0) for number in range(150)]
     assert store.get_many(keys) == {}
     assert calls[READ] == 2
-
-
-def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
-    store: DynamoTable, write: Write, fail: Fail, aws: Hooks
-) -> None:
-    fail("two", "ThrottlingError")
-
-    def be_gone(**_: object) -> None:
-        answer_nothing(store)
-
-    aws.after(f"dynamodb.{BATCH}", be_gone)
-    one, two, three = write.many(store)
-    assert isinstance(two, AwsUnavailable)
-    assert are_made(one, three)

@@ -19,7 +19,7 @@ from duebell_shared.tasks.recurrence import Missed, Recurrence
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task, queue_key
 from duebell_shared.tasks.worker_record import DeclaredTask, WorkerDescription, WorkerRecord
-from tests.store.tasks import LATER, key, keys, task
+from tests.store.conftest import LATER, key, keys, task
 from tests.support import NOON
 
 # The arming record.
@@ -407,35 +407,26 @@ def test_tasks_of_a_moment_come_by_priority(store: Store, names: list[str]) -> N
     assert keys(store.queued(0)) == names
     assert keys(store.queued(0, latest_first=True)) == names[::-1]
     assert [key.priority for key in store.queued(0)] == [0, 9, 5, 1, 0, 9]
-
-
-def test_a_bound_includes_all_priorities_of_its_moment(store: Store, names: list[str]) -> None:
+    # A bound includes all priorities of its moment
     assert keys(store.queued(0, after=LATER, before=LATER)) == names[1:5]
+    assert keys(store.queued(0, after=LATER, before=LATER, latest_first=True)) == names[1:5][::-1]
     assert store.count(0, after=LATER, before=LATER, most=10) == 4
-    assert keys(store.queued(0, after=LATER - MILLISECOND, before=LATER)) == names[:5]
-
-
-def test_a_reading_goes_on_from_a_place_with_a_priority(store: Store, names: list[str]) -> None:
-    for place in store.queued(0):
-        at = names.index(place.id)
+    # And a reading goes on from a place with a priority
+    for at, place in enumerate(store.queued(0)):
         assert keys(store.queued(0, after=place)) == names[at + 1 :]
         assert keys(store.queued(0, before=place, latest_first=True)) == names[:at][::-1]
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_a_task_is_claimed_by_its_place_with_the_priority(store: Store, at_once: bool) -> None:
-    given = task("one", LATER, priority=3)
-    store.insert(given)
-
-    def claim(priority: int) -> object:
-        key = queue_key(given)._replace(priority=priority)
-        if at_once:
-            [answer] = store.claim_many([key], run="run", now=NOON, status=Status.SCHEDULED)
-            return answer
-        return store.claim(key, run="run", now=NOON, status=Status.SCHEDULED)
-
-    assert claim(0) is None
-    assert claim(3) == store.get(0, "one")
+def test_a_task_is_claimed_by_its_place_with_the_priority(store: Store) -> None:
+    tasks = [task(id, priority=3) for id in ("one", "two")]
+    assert store.insert_many(tasks) == [True] * 2
+    for priority in (0, 3):
+        one, two = (queue_key(each)._replace(priority=priority) for each in tasks)
+        claimed = [
+            store.claim(one, run="run", now=NOON, status=Status.SCHEDULED),
+            *store.claim_many([two], run="run", now=NOON, status=Status.SCHEDULED),
+        ]
+        assert claimed == ([store.get(0, each.id) for each in tasks] if priority else [None, None])
 
 
 def test_another_priority_is_another_place(store: Store, names: list[str]) -> None:

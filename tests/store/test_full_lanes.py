@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, QueueFull
 from duebell_shared.queue.lane_sizes import GIGABYTE
+from duebell_shared.queue.lane_sizes import LaneSizes as KnownSizes
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.follow_up import FollowUp
 from duebell_shared.tasks.history import Failure
@@ -64,11 +65,7 @@ def test_a_lane_that_is_nearly_full_takes_no_new_task(store: Store, sizes: LaneS
     with pytest.raises(QueueFull, match="duebell relane") as raised:
         store.insert(task("two"))
     assert (raised.value.id, raised.value.lane) == ("two", 0)
-    two, three = store.insert_many([task("two"), task("three")])
-    assert isinstance(two, DuebellError)
-    assert isinstance(two, QueueFull)
-    assert isinstance(three, DuebellError)
-    assert isinstance(three, QueueFull)
+    assert [type(one) for one in store.insert_many([task("two"), task("three")])] == [QueueFull] * 2
     assert set(calls) == {"GetItem"}
     # But an id that is taken is said to be, other lanes take tasks, and what is there runs and ends
     assert store.insert(task()) is False
@@ -118,13 +115,8 @@ def test_every_outcome_is_stored_in_a_full_lane(store: Store, sizes: LaneSizes) 
     # Then they are as they should be, but for parts that only inform
     assert sizes.of["0"] <= before
     after = [store.get(0, each.id) for each in tasks]
-    assert [each and each.status for each in after] == [
-        Status.DONE,
-        Status.FAILED,
-        Status.SCHEDULED,
-        Status.CANCELLED,
-        None,
-    ]
+    ends = [Status.DONE, Status.FAILED, Status.SCHEDULED, Status.CANCELLED, None]
+    assert [each and each.status for each in after] == ends
     assert after[2]
     assert (after[2].queued, after[2].failure, after[2].run, after[2].rev) == (NOON + HOUR, TYPE, None, 3)
 
@@ -158,3 +150,83 @@ def test_another_change_meanwhile_is_not_overwritten(store: Store, sizes: LaneSi
     sizes.most = 0
     assert store.save(running, running.failed(LONG, now=NOON, keep=KEEP)) is False
     assert stored(store, task()) == moved
+
+
+# The size of lanes: told by writes of one item, of which each lane gets one when someone has asked.
+
+
+def estimate(lane: int, most: float) -> dict[str, Any]:
+    """As the answer to UpdateItem has it."""
+    return {"ItemCollectionKey": {"lane": {"S": str(lane)}}, "SizeEstimateRangeGB": [most - 1, most]}
+
+
+def tasks(lane: int, count: int, *, name: str) -> list[Task]:
+    return [replace(task(f"{name}{number}"), lane=lane) for number in range(count)]
+
+
+def test_a_lane_of_nine_gigabytes_is_nearly_full_for_a_minute() -> None:
+    now = 0.0
+    known = KnownSizes(lambda: now)
+    assert not known.is_nearly_full(3)
+    known.note(estimate(3, 9.0))
+    assert not known.is_nearly_full(3)
+    known.note(estimate(3, 10.0))
+    now = 59.9
+    assert (known.is_nearly_full(3), known.is_nearly_full(2)) == (True, False)
+    now = 60.0
+    assert not known.is_nearly_full(3)
+    # From then on its adds go alone, until one says that it holds less
+    assert known.to_measure([3, 2, 3], are_adds=True) == [0, 2]
+    known.note(estimate(3, 9.0))
+    assert known.to_measure([3, 2, 3], are_adds=True) == []
+
+
+def test_one_of_a_thousand_adds_to_each_lane_goes_alone() -> None:
+    known = KnownSizes()
+    assert [known.to_measure([0, 1, 0], are_adds=True) for _ in range(499)] == [[]] * 499
+    assert known.to_measure([0, 1, 0], are_adds=True) == [2]
+    assert known.to_measure([1] * 501, are_adds=True) == [499]
+    assert known.to_measure([0] * 999, are_adds=True) == []
+
+
+def test_a_queue_that_is_written_in_batches_is_measured_too(store: Store, calls: Calls) -> None:
+    # Given a queue of two lanes that is written in batches
+    given = [*tasks(0, 5, name="a"), *tasks(1, 5, name="b")]
+    assert store.insert_many(given) == [True] * 10
+    assert calls == {BATCH: 1}
+
+    def claim() -> list[Task]:
+        keys = [QueueKey(queued=NOON, id=one.id, lane=one.lane) for one in given]
+        claimed = store.claim_many(keys, run="run", now=NOON, status=Status.SCHEDULED)
+        return [each for each in claimed if isinstance(each, Task)]
+
+    # When its sizes are asked for, then each lane is measured with what is written next, whatever that is
+    store.lane_sizes()
+    calls.clear()
+    running = claim()
+    assert [one.id for one in running] == [one.id for one in given]
+    assert calls == {"UpdateItem": 2, BATCH: 1}
+    calls.clear()
+    back = [(one, one.given_back()) for one in running]
+    assert store.save_many(back) == [True] * 10
+    assert calls == {BATCH: 1}
+    store.lane_sizes()
+    calls.clear()
+    assert store.save_many([(one, one.given_back()) for one in claim()]) == [True] * 10
+    assert calls == {"UpdateItem": 2, BATCH: 2}
+    store.lane_sizes()
+    calls.clear()
+    assert store.insert_many([*tasks(0, 3, name="c"), *tasks(1, 3, name="d")]) == [True] * 6
+    assert calls == {"PutItem": 2, BATCH: 1}
+
+
+def test_the_table_answers_how_much_its_lanes_hold(store: Store, sizes: LaneSizes) -> None:
+    sizes.of["1"] = 3 * GIGABYTE
+    one, two = task("one"), replace(task("two"), lane=1)
+    store.insert(one)
+    store.insert(two)
+    assert store.lane_sizes() == {0: GIGABYTE, 1: 4 * GIGABYTE}
+    assert store.save(two, two.moved(NOON, now=NOON))
+    assert store.lane_sizes() == {1: 4 * GIGABYTE}
+    assert store.save(one, None)
+    assert store.lane_sizes() == {0: GIGABYTE}

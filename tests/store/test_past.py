@@ -1,6 +1,6 @@
 """Ended tasks are found by time in the index of the past; some are deleted by their end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -12,7 +12,7 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
-from tests.store.tasks import LATER, key, task
+from tests.store.conftest import LATER, key, task
 from tests.support import NOON
 
 KEEP = RetentionPolicy()
@@ -26,29 +26,28 @@ def claimed(store: Store, one: Task, now: datetime = LATER) -> Task:
     return running
 
 
-def ended(store: Store, id: str, how: Callable[[Task], Task]) -> None:
-    one = task(id)
-    assert store.insert(one)
-    running = claimed(store, one)
-    assert store.save(running, how(running))
-
-
-def ids(keys: Iterable[PastKey]) -> list[str]:
-    return [key.id for key in keys]
+def end_each(store: Store, keep: RetentionPolicy) -> None:
+    """Have a task end in each way, with that for its id."""
+    ends: dict[str, Callable[[Task], Task]] = {
+        "done": lambda one: one.done(now=LATER, keep=keep),
+        "failed": lambda one: one.failed(FAILURE, now=LATER, keep=keep),
+        "expired": lambda one: one.expired(now=LATER, keep=keep),
+        "cancelled": lambda one: one.cancelled(now=LATER, keep=keep),
+    }
+    for id, end in ends.items():
+        assert store.insert(task(id))
+        running = claimed(store, task(id))
+        assert store.save(running, end(running))
 
 
 def past(store: Store, kind: Past, lane: int = 0) -> list[str]:
-    return ids(store.past(lane, kind))
+    return [key.id for key in store.past(lane, kind)]
 
 
 def test_each_kind_is_found_by_itself(store: Store) -> None:
-    ended(store, "done", lambda one: one.done(now=LATER, keep=KEEP))
-    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=KEEP))
-    ended(store, "expired", lambda one: one.expired(now=LATER, keep=KEEP))
-    ended(store, "cancelled", lambda one: one.cancelled(now=LATER, keep=KEEP))
-    waiting, paused = task("waits"), task("paused")
-    assert store.insert(waiting)
-    assert store.insert(paused)
+    end_each(store, KEEP)
+    paused = task("paused")
+    assert store.insert_many([task("waits"), paused]) == [True] * 2
     assert store.save(paused, paused.paused())
     assert store.insert(replace(task("blocked"), status=Status.BLOCKED, queued=None))
     found = {kind.value: past(store, kind) for kind in Past}
@@ -69,12 +68,8 @@ def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store
     one = recurring("one")
     assert store.insert(one)
     assert past(store, Past.RECURRING) == ["one"]  # before it ever ran
-    for fails, kind, other in (
-        (False, Past.RECURRING, Past.FAILING),
-        (True, Past.FAILING, Past.RECURRING),
-        (True, Past.FAILING, Past.RECURRING),
-        (False, Past.RECURRING, Past.FAILING),
-    ):
+    for fails in (False, True, True, False):
+        kind, other = (Past.FAILING, Past.RECURRING) if fails else (Past.RECURRING, Past.FAILING)
         assert one.queued
         running = claimed(store, one, one.queued)
         end = {"now": one.queued, "keep": KEEP}
@@ -92,29 +87,20 @@ def test_a_recurring_task_is_found_by_how_its_last_occurrence_ended(store: Store
 
 @pytest.mark.parametrize("page_size", [2, 200])
 def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_size: int) -> None:
-    # Given recurring tasks that never ran, fail, are paused or have ended, and tasks that run once
-    keep = RetentionPolicy(history=History.FAILED)
-    for id in ("new", "runs", "fails", "paused", "cancelled"):
-        assert store.insert(recurring(id))
-    new, fails, paused, cancelled = (store.get(0, id) for id in ("new", "fails", "paused", "cancelled"))
-    assert new and fails and paused and cancelled  # noqa: PT018
-    assert new.queued
-    claimed(store, recurring("runs"), new.queued)
-    running = claimed(store, fails, new.queued)
-    assert store.save(running, running.failed(FAILURE, now=new.queued, keep=keep))
-    assert store.save(paused, paused.paused())
-    assert store.save(cancelled, cancelled.cancelled(now=LATER, keep=keep))
-    once = task("once")
-    assert store.insert(once)
-    assert store.save(once, once.paused())
-    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=keep))
-
+    # Given recurring tasks that never ran, run, fail, are paused or have ended, and tasks that run once
+    paused = recurring("paused").paused()
+    tasks = [
+        recurring("new"),
+        replace(recurring("runs"), status=Status.RUNNING),
+        recurring("fails").failed(FAILURE, now=LATER, keep=KEEP),
+        paused,
+        recurring("cancelled").cancelled(now=LATER, keep=KEEP),
+        task("once").paused(),
+        task("failed").failed(FAILURE, now=LATER, keep=KEEP),
+    ]
+    assert store.insert_many(tasks) == [True] * len(tasks)
     # Then those in the queue or paused are found, kind by kind
-    def kept(lane: int) -> list[PastKey]:
-        recurring = store.past(lane, Past.PAUSED_RECURRING, last=Past.FAILING, page_size=page_size)
-        return list(recurring)
-
-    found = kept(0)
+    found = list(store.past(0, Past.PAUSED_RECURRING, last=Past.FAILING, page_size=page_size))
     assert {(key.id, key.kind) for key in found} == {
         ("new", Past.RECURRING),
         ("runs", Past.RECURRING),
@@ -123,17 +109,17 @@ def test_all_that_recurs_is_found_together_and_nothing_else(store: Store, page_s
     }
     assert [key.kind for key in found] == sorted(key.kind for key in found)
     assert found[0].at == paused.due
-    assert kept(1) == []
+    assert list(store.past(1, Past.PAUSED_RECURRING, last=Past.FAILING)) == []
 
 
 @pytest.fixture
 def ten(store: Store) -> list[PastKey]:
     """Ten tasks that failed, two at each of five minutes."""
-    for number in range(10):
-        at = LATER + number // 2 * MINUTE
-        ended(store, f"t{number}", lambda one, at=at: one.failed(FAILURE, now=at, keep=KEEP))  # type: ignore[misc]
+    times = [LATER + number // 2 * MINUTE for number in range(10)]
+    tasks = [task(f"t{number}").failed(FAILURE, now=at, keep=KEEP) for number, at in enumerate(times)]
+    assert store.insert_many(tasks) == [True] * 10
     found = list(store.past(0, Past.FAILED))
-    assert [key.at for key in found] == [LATER + number // 2 * MINUTE for number in range(10)]
+    assert [key.at for key in found] == times
     return found
 
 
@@ -161,24 +147,9 @@ def test_the_past_is_counted_up_to_a_bound(store: Store, ten: list[PastKey]) -> 
     assert store.count_past(0, Past.DONE, last=Past.EXPIRED, most=1000) == 0
 
 
-def test_the_queue_is_listed_from_its_end(store: Store) -> None:
-    for number in range(6):
-        assert store.insert(task(f"t{number}", LATER + number // 2 * MINUTE))
-    there = list(store.queued(0))
-    assert list(store.queued(0, latest_first=True)) == there[::-1]
-    for number, place in enumerate(there):
-        assert list(store.queued(0, before=place, latest_first=True)) == there[:number][::-1]
-    stretch = store.queued(0, after=LATER + MINUTE, before=LATER + MINUTE, latest_first=True)
-    assert list(stretch) == there[2:4][::-1]
-
-
 @pytest.mark.parametrize("history", [History.FAILED, History.NONE])
 def test_what_is_not_to_be_listed_is_found_by_its_id(store: Store, history: History) -> None:
-    keep = RetentionPolicy(history=history)
-    ended(store, "done", lambda one: one.done(now=LATER, keep=keep))
-    ended(store, "cancelled", lambda one: one.cancelled(now=LATER, keep=keep))
-    ended(store, "failed", lambda one: one.failed(FAILURE, now=LATER, keep=keep))
-    ended(store, "expired", lambda one: one.expired(now=LATER, keep=keep))
+    end_each(store, RetentionPolicy(history=history))
     assert {kind for kind in Past if past(store, kind)} == {Past.FAILED, Past.EXPIRED}
     for id in ("done", "cancelled", "failed", "expired"):
         assert store.get(0, id)

@@ -10,7 +10,7 @@ from duebell_shared.queue.places import Past, lane_of
 from duebell_shared.queue.store import AT_ONCE, Store
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.store.tasks import LATER, key, task
+from tests.store.conftest import LATER, key, task
 from tests.support import NOON
 
 LANES = 8

@@ -9,7 +9,7 @@ from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.store import Store
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import Task
-from tests.store.tasks import LATER, key, keys, task
+from tests.store.conftest import LATER, key, keys, task
 from tests.support import NOON
 
 KEEP = RetentionPolicy()
@@ -29,19 +29,6 @@ def reserved(store: Store, id: str = "one", *, token: str = "r") -> Task:
 
 def confirm(of: Task) -> TaskWrite:
     return TaskWrite(of, of.confirmed())
-
-
-def test_a_reserved_task_is_confirmed_where_it_stands_in_the_queue(store: Store, token: str) -> None:
-    one = reserved(store)
-    assert store.transact([confirm(one)], token=token).refusals == ()
-
-    there = store.get(0, "one")
-    assert there is not None
-    assert there == one.confirmed()
-    assert (there.status, there.queued, there.due) == (Status.SCHEDULED, LATER, LATER)
-    assert (there.reservation, there.reserved_until, there.expires_at) == (None, None, None)
-    assert keys(store.queued(0)) == ["one"]
-    assert store.claim(key(there), run="run", now=LATER, status=Status.SCHEDULED)
 
 
 def test_a_reserved_task_cannot_be_claimed(store: Store) -> None:
@@ -72,18 +59,12 @@ def test_a_reservation_that_has_ended_cannot_be_confirmed(store: Store, token: s
     assert there != one.confirmed()
 
 
-def test_a_reserved_task_is_deleted_only_as_long_as_it_is_not_confirmed(store: Store, token: str) -> None:
-    one = reserved(store)
-    assert store.transact([confirm(one)], token=token).refusals == ()
-    assert not store.save(one, None)
-    assert store.get(0, "one") == one.confirmed()
-
-
 def test_a_transaction_is_made_once_with_one_token(store: Store, token: str) -> None:
     one = reserved(store)
     for _ in range(2):
         assert store.transact([confirm(one)], token=token).refusals == ()
     assert store.transact([confirm(one)], token=uuid4().hex).refusals
+    assert not store.save(one, None)
     assert store.get(0, "one") == one.confirmed()
 
 
@@ -99,3 +80,7 @@ def test_a_transaction_changes_all_of_its_tasks(store: Store, token: str) -> Non
     assert store.transact(writes, token=token).refusals == ()
     assert [store.get(0, write.old.id) for write in writes] == [write.new for write in writes]
     assert keys(store.queued(0)) == ["one", "three"]
+    # And what is confirmed waits like any other task
+    assert (there := store.get(0, "one"))
+    assert (there.reservation, there.reserved_until, there.expires_at) == (None, None, None)
+    assert store.claim(key(there), run="run", now=LATER, status=Status.SCHEDULED)

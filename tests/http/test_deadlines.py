@@ -85,6 +85,7 @@ def test_a_body_that_does_not_come_is_answered_with_408_and_the_connection_is_cl
         client.sendall(f'{POST}{{"schedule":'.encode())
         head, _, body = all_of(client).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"application/problem+json" in head
     assert json.loads(body)["detail"] == "the body must come within 30 seconds"
 
 

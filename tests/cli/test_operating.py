@@ -11,7 +11,7 @@ from duebell import Editor, Failure
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import RetentionPolicy
-from tests.cli.program import Duebell
+from tests.cli.program import Duebell, lines
 from tests.support import NOON
 
 
@@ -29,6 +29,9 @@ def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
     assert status == 0
     assert f"nobody is told when tasks fail: {Silence.UNCONFIRMED}" in out
     assert "the link in the mail that AWS sent" in out
+    [document] = lines(duebell("doctor", "--fix", "--json").out)
+    assert f"nobody is told when tasks fail: {Silence.UNCONFIRMED}" in document["advice"]
+    assert document["mended"] == []
 
 
 def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
@@ -61,6 +64,8 @@ def failed(editor: Editor, backend: Backend) -> None:
 def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, editor: Editor) -> None:
     said = [line.strip() for line in duebell("failures").out.splitlines()]
     assert said[:2] == ["3 tasks of charge it: TimeoutError", "the bank did not answer"]
+    [group] = lines(duebell("failures", "--json").out)[0]["groups"]
+    assert (group["failed"], group["failing"]) == (2, ["hourly"])
     # Then the commands do it, as they are printed
     retry, run_now = (shlex.split(line)[1:] for line in said if line.startswith("duebell "))
     assert duebell(*retry, "--yes").out == "2 tasks set to be retried now\n"

@@ -1,6 +1,6 @@
 """The commands `status`, `doctor` and `failures`: what they say, and their exit statuses."""
 
-import json
+import re
 import shlex
 from datetime import timedelta
 from typing import Any
@@ -11,18 +11,14 @@ from duebell import Editor, Failure
 from duebell_shared.aws.alarms import Alarms, Silence
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.status import RetentionPolicy
-from tests.cli.program import Duebell, lines
+from tests.cli.program import Duebell
 from tests.support import NOON
 
 
 def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
-    def rings() -> str:
-        rows = [line.split(maxsplit=1) for line in duebell("status").out.splitlines()]
-        return next(row[1].strip() for row in rows if row[0] == "rings").removeprefix("at ").strip()
-
-    assert rings() == "parked"
+    assert re.search("(?m)^rings at +parked *$", duebell("status").out)
     duebell("add", "x", "--in", "1h")
-    assert rings() == "2026-11-21 13:00:00 UTC (in 1 h)"
+    assert re.search(r"(?m)^rings at +2026-11-21 13:00:00 UTC \(in 1 h\) *$", duebell("status").out)
 
 
 def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
@@ -33,9 +29,6 @@ def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(
     assert status == 0
     assert f"nobody is told when tasks fail: {Silence.UNCONFIRMED}" in out
     assert "the link in the mail that AWS sent" in out
-    [document] = lines(duebell("doctor", "--json").out)
-    assert f"nobody is told when tasks fail: {Silence.UNCONFIRMED}" in document["advice"]
-    assert document["healthy"]
 
 
 def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
@@ -49,15 +42,6 @@ def test_doctor_says_what_it_mended(duebell: Duebell, events: Any) -> None:
     mended, healthy, *_ = out.splitlines()
     assert mended.startswith("repaired: the rule is at cron(0 1 1 1 ? 2030)")
     assert healthy == "healthy: nothing is wrong"
-    # And there is nothing to mend then
-    [document] = lines(duebell("doctor", "--fix", "--json").out)
-    assert document["mended"] == []
-
-
-MINUTE = timedelta(minutes=1)
-
-
-KEEP = RetentionPolicy(retention=timedelta(days=14))
 
 
 @pytest.fixture
@@ -70,18 +54,13 @@ def failed(editor: Editor, backend: Backend) -> None:
         ("hourly", {"schedule": "rate(1 hour)"}),
     ):
         task = editor.add("charge it", id=id, **when)
-        assert backend.store.save(task, task.failed(failure, now=NOON, keep=KEEP))
+        assert backend.store.save(task, task.failed(failure, now=NOON, keep=RetentionPolicy()))
 
 
 @pytest.mark.usefixtures("failed")
 def test_groups_come_with_the_commands_that_run_them_again(duebell: Duebell, editor: Editor) -> None:
-    status, out, err = duebell("failures")
-    assert (status, err) == (0, "")
-    said = [line.strip() for line in out.splitlines()]
-    assert said[0] == "3 tasks of charge it: TimeoutError"
-    assert said[1] == "the bank did not answer"
-    [group] = json.loads(duebell("failures", "--json").out)["groups"]
-    assert (group["action"], group["failed"], group["failing"]) == ("charge it", 2, ["hourly"])
+    said = [line.strip() for line in duebell("failures").out.splitlines()]
+    assert said[:2] == ["3 tasks of charge it: TimeoutError", "the bank did not answer"]
     # Then the commands do it, as they are printed
     retry, run_now = (shlex.split(line)[1:] for line in said if line.startswith("duebell "))
     assert duebell(*retry, "--yes").out == "2 tasks set to be retried now\n"

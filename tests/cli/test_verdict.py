@@ -1,112 +1,81 @@
 """One verdict: the page's API, `status`, `doctor`, their exit statuses and the library say the same."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
-import boto3
 import pytest
 from starlette.testclient import TestClient
 
-from duebell import Editor, Failure, ProblemKind, Settings, Status
+from duebell import Editor, ProblemKind, Status
 from duebell.http import create_app
-from duebell_editor.cli.context import Context
 from duebell_shared.backend import Backend
-from duebell_shared.tasks.status import RetentionPolicy
-from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey
-from tests.cli.program import Duebell, lines
+from duebell_shared.tasks.task import STARTS_WITHIN
+from tests.cli.program import Duebell, fail, lines
 from tests.shared.on_moto import swap
 from tests.support import NOON, Clock
+from tests.worker.other_runs import key_of
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
-@dataclass
-class Scene:
-    """A queue with two tasks: `soon`, due in a minute, and `later`, due in an hour."""
-
-    backend: Backend
-    session: boto3.Session
-    clock: Clock
-
-    @property
-    def editor(self) -> Editor:
-        return Editor(backend=self.backend)
-
-    def wait(self, by: timedelta) -> None:
-        self.clock.now = NOON + MINUTE + by
-
-    def lease(self) -> None:
-        """Let a run hold all lanes for an hour, from the time that `soon` is due."""
-        self.wait(timedelta())
-        now = self.clock.now
-        swap(self.backend, lambda record: record.claimed("run", now=now, until=now + HOUR))
-        self.backend.armer.ensure()
-
-    def start(self) -> None:
-        task = self.editor.get("soon")
-        assert task.queued
-        key = QueueKey(task.queued, task.id, task.lane)
-        claimed = self.backend.store.claim(key, run="run", now=self.clock.now, status=Status.SCHEDULED)
-        assert claimed
-
-    def fail(self) -> None:
-        task = self.editor.get("soon")
-        failed = task.failed(Failure(type="E", message=""), now=self.clock.now, keep=RetentionPolicy())
-        assert self.backend.store.save(task, failed)
+def lease(backend: Backend) -> None:
+    """A run holds all lanes for an hour."""
+    now = backend.clock()
+    swap(backend, lambda record: record.claimed("run", now=now, until=now + HOUR))
+    backend.armer.ensure()
 
 
-@pytest.fixture
-def scene(session: boto3.Session, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Scene:
-    backend = Backend.connect(Settings(), session, clock=clock, sleep=clock.sleep)
-    monkeypatch.setattr(Context, "editor", lambda _, **__: Editor(backend=backend))
-    scene = Scene(backend, session, clock)
-    scene.editor.add("act", due=MINUTE, id="soon")
-    scene.editor.add("act", due=HOUR, id="later")
-    return scene
+def start(backend: Backend) -> None:
+    key = key_of(Editor(backend=backend).get("soon"))
+    assert backend.store.claim(key, run="run", now=backend.clock(), status=Status.SCHEDULED)
 
 
 @pytest.mark.parametrize(
-    ("make", "kinds", "overdue"),
+    ("steps", "late_by", "kinds"),
     [
-        pytest.param(lambda _: None, [], 0, id="fine"),
-        pytest.param(lambda on: (on.lease(), on.wait(STARTS_WITHIN)), [], 0, id="nearly late"),
+        pytest.param([], -MINUTE, [], id="fine"),
+        pytest.param([lease], STARTS_WITHIN, [], id="nearly late"),
         pytest.param(
-            lambda on: (on.lease(), on.wait(STARTS_WITHIN + SECOND)),
-            [ProblemKind.OVERDUE],
-            1,
-            id="late, while a run is at work",
+            [lease], STARTS_WITHIN + SECOND, [ProblemKind.OVERDUE], id="late, while a run is at work"
         ),
+        pytest.param([lease, start], 10 * MINUTE, [], id="fine, and runs for long"),
         pytest.param(
-            lambda on: (on.lease(), on.start(), on.wait(10 * MINUTE)), [], 0, id="fine, and runs for long"
-        ),
-        pytest.param(
-            lambda on: on.wait(2 * MINUTE + SECOND),
+            [],
+            2 * MINUTE + SECOND,
             [ProblemKind.NOT_ARMED, ProblemKind.OVERDUE],
-            1,
-            id="late, as the ring was lost",
+            id="late, the ring was lost",
         ),
-        pytest.param(Scene.fail, [ProblemKind.FAILED_TASKS], 0, id="failing"),
+        pytest.param(
+            [lambda backend: fail(Editor(backend=backend), "soon")],
+            -MINUTE,
+            [ProblemKind.FAILED_TASKS],
+            id="failing",
+        ),
     ],
 )
 def test_all_say_the_same_of_the_same_queue(
-    scene: Scene,
+    editor: Editor,
+    backend: Backend,
+    clock: Clock,
     duebell: Duebell,
-    make: Callable[[Scene], object],
+    *,
+    steps: Iterable[Callable[[Backend], None]],
+    late_by: timedelta,
     kinds: list[ProblemKind],
-    overdue: int,
 ) -> None:
-    # Given a queue in this state
-    make(scene)
+    # Given a queue with one task that is due in a minute, and is so late, and one in an hour
+    editor.add("act", due=MINUTE, id="soon")
+    editor.add("act", due=HOUR, id="later")
+    clock.now = NOON + MINUTE
+    for step in steps:
+        step(backend)
+    clock.now = NOON + MINUTE + late_by
     # Then all surfaces tell the same problems, verdict and count of late tasks
-    editor, verdict = scene.editor, "needs attention" if kinds else "healthy"
+    verdict, overdue = "needs attention" if kinds else "healthy", int(ProblemKind.OVERDUE in kinds)
     client = TestClient(create_app(editor), base_url="http://127.0.0.1:8125")
     for found in (editor.status(), editor.doctor().status):
-        assert ([one.kind for one in found.problems], found.verdict, found.overdue) == (
-            kinds,
-            verdict,
-            overdue,
-        )
+        assert [one.kind for one in found.problems] == kinds
+        assert (found.verdict, found.overdue) == (verdict, overdue)
     for told in (
         client.get("/api/status").json(),
         client.get("/api/doctor").json(),

@@ -3,9 +3,8 @@
 import json
 import signal
 import socket
-import threading
-import urllib.error
 import urllib.request
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
 
@@ -18,24 +17,7 @@ from duebell_editor.http import serve, server
 from duebell_infra.local.signals import Ended, ended_by_signal
 from tests.serving import serving
 
-ODD_IDS = [
-    "plain",
-    "trial-expiry:XYZ123",
-    "with/slashes/",
-    "/",
-    "//a",
-    "a/../b",
-    "per%cent",
-    "%2F",
-    "100%25",
-    "q?x=1&y#frag",
-    "a b+c",
-    "ümlaut-你好-🔔",
-    "\"quotes\" 'and' <b>markup</b>",
-    "[bold]\\;:@=$,!*()",
-    "x" * 256,
-    "🔔" * 256,
-]
+ODD_IDS = ["/", "//a", "a/../b", "%2F", "100%25", "q?x=1&y#frag", "a b+c", "[\"']\\;:@=$,!*()", "🔔" * 256]
 
 
 def ask(url: str, method: str = "GET", body: object = None) -> Any:
@@ -97,7 +79,7 @@ def test_connections_that_do_not_end_in_time_are_closed(
         client = socket.create_connection((host, int(port)), timeout=30)
         client.sendall(f"HEAD /openapi.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
         assert client.recv(1)
-    # Then it is closed when the server has ended; a warning of one left open would fail the test
+    # Then it is closed when the server has ended
     with client:
         while client.recv(65_536):
             pass
@@ -119,25 +101,21 @@ def test_a_signal_in_the_middle_of_a_request_ends_the_server(
 
     real = server.__dict__["create_app"]
     monkeypatch.setattr(server, "create_app", create_app)
-    answers: list[bytes] = []
-    clients: list[threading.Thread] = []
+    answers: list[Future[bytes]] = []
 
     def connect(url: str) -> None:
-        clients.append(threading.Thread(target=lambda: answers.append(ask(f"{url}api/tasks"))))
-        clients[0].start()
+        answers.append(clients.submit(ask, f"{url}api/tasks"))
 
     # When it serves, it answers and ends, and the caller's handler is told at last
-    with pytest.raises(Ended), ended_by_signal():
+    with ThreadPoolExecutor(1) as clients, pytest.raises(Ended), ended_by_signal():
         serve(editor, port=0, started=connect)
-    clients[0].join(timeout=30)
-    assert json.loads(answers[0]) == {"tasks": [], "cursor": None}
+    assert json.loads(answers[0].result()) == {"tasks": [], "cursor": None}
 
 
 def test_a_port_that_is_taken_is_said(editor: Editor) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(DuebellError) as raised:
+        with pytest.raises(
+            DuebellError, match=f"cannot serve on port {port} .*: Address already in use; cho"
+        ):
             serve(editor, port=port)
-    assert str(raised.value) == (
-        f"cannot serve on port {port} of 127.0.0.1: Address already in use; choose another port"
-    )

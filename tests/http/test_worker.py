@@ -21,16 +21,10 @@ def test_the_worker_is_null_until_it_has_made_itself_known(client: TestClient, b
     worker.recurring("rate(1 day)", id="daily", payload={"item": 1})(worker.action(act))
     worker.register()
     answer = client.get("/api/worker").json()
-    assert answer["worker"].keys() == {
-        "version", "duebell", "python", "tzdata", "started_at", "error", "actions",
-    }  # fmt: skip
-    assert answer["worker"]["error"] is None
     [action] = answer["worker"]["actions"]
     assert (action["name"], action["attempts"], action["recurring"]) == ("act", 5, ["daily"])
-    assert action["schema"]["properties"] == {
-        "item": {"type": "integer"},
-        "text": {"type": "string", "default": "x"},
-    }
+    taken = {"item": {"type": "integer"}, "text": {"type": "string", "default": "x"}}
+    assert (action["schema"]["properties"], answer["worker"]["error"]) == (taken, None)
     # As the description of the API has it
     document = client.get("/openapi.json").json()
     schema = document["components"]["schemas"]["KnownWorker"]
@@ -59,8 +53,8 @@ def test_warnings_about_tasks_are_in_a_header(client: TestClient, backend: Backe
     task = {"action": "söll", "due": "2026-12-31T00:00:00Z", "payload": {"colour": "x"}}
     said = (
         "action: the worker has no action 'söll': did you mean sell? If the name is right, deploy a worker "
-        "that has it"
     )
+    said += "that has it"
     assert warnings(client.post("/api/tasks", json=task | {"id": "a"})) == [said]
     assert warnings(client.patch("/api/tasks/a", json={"action": "söll"})) == [said]
     # Of a list each once, in a header of a few kilobytes

@@ -1,6 +1,7 @@
 """The worker's Lambda as those see it that call it directly: it notes what it is invoked with."""
 
 import json
+from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
@@ -11,11 +12,15 @@ from duebell_shared.bell.armer import Function
 
 
 class Called:
-    """`events` is what the function was invoked with; `refuses` makes every invocation fail."""
+    """`events` is what the function was invoked with; `refuses` makes every invocation fail.
+
+    `on_invoke` happens at each invocation that starts a further run, and `shares` are the lanes of these.
+    """
 
     def __init__(self) -> None:
         self.events: list[dict[str, Any]] = []
         self.refuses = False
+        self.on_invoke: Callable[[], object] = lambda: None
 
     def by(self, backend: Backend) -> Backend:
         """The backend, able to call."""
@@ -27,3 +32,9 @@ class Called:
             raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
         assert (FunctionName, InvocationType) == ("duebell", "Event")
         self.events.append(json.loads(Payload))
+        if "lanes" in self.events[-1]["duebell"]:
+            self.on_invoke()
+
+    @property
+    def shares(self) -> list[list[int]]:
+        return [event["duebell"]["lanes"] for event in self.events if "lanes" in event["duebell"]]

@@ -143,10 +143,8 @@ def test_lanes_that_cannot_be_given_back_in_the_end_are_an_error(hosted: Hosted)
         hosted.run_until(NOON + MINUTE + 10 * SECOND)
 
 
-def lose_the_lease(hosted: Hosted) -> None:
-    """Have the process stand still until its lease is over, and another run do all that is at work."""
-    hosted.clock.advance(LEASE + SECOND)
-    hosted.other(0, 1, 2, 3)
+def finish_what_runs(hosted: Hosted) -> None:
+    """Have another run, which has the lanes, do all that is at work."""
     for task in hosted.editor.list(status=Status.RUNNING).tasks:
         hosted.editor.cancel(task.id)
 
@@ -156,7 +154,8 @@ def test_an_end_gives_actions_of_a_lost_lease_time(takes: timedelta, is_all: boo
     # Given an action at work when its run loses the lease
     hosted.takes(takes)
     hosted.add("long", NOON)
-    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    hosted.lose_the_lease(0, 1, 2, 3)
+    hosted.at(NOON + 10 * SECOND, lambda: finish_what_runs(hosted))
     # When the process is told to end
     assert hosted.run_until(NOON + 5 * MINUTE) is is_all
     # Then it waits for the action, at most as long as it is given, and tells whether it was cut off
@@ -181,7 +180,8 @@ def test_actions_of_a_lost_lease_keep_their_places_until_they_end(hosted: Hosted
 
     hosted.takes(HOUR)
     hosted.add("long", NOON)
-    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    hosted.lose_the_lease(0, 1, 2, 3)
+    hosted.at(NOON + 10 * SECOND, lambda: finish_what_runs(hosted))
     # When several are due while it runs, and after it
     for lane, at in enumerate((30 * MINUTE, 30 * MINUTE, 2 * HOUR, 2 * HOUR)):
         hosted.add(some.name, NOON + at, lane=lane)
@@ -195,7 +195,8 @@ def test_a_process_whose_places_are_all_kept_claims_no_lanes(hosted: Hosted) -> 
     hosted.takes(HOUR * 20)
     for lane in (0, 1):
         hosted.add("long", NOON, lane=lane)
-    hosted.at(NOON + 10 * SECOND, lambda: lose_the_lease(hosted))
+    hosted.lose_the_lease(0, 1, 2, 3)
+    hosted.at(NOON + 10 * SECOND, lambda: finish_what_runs(hosted))
     hosted.add("act", NOON + HOUR, lane=2)
     # When something is due
     free: list[bool] = []
@@ -205,14 +206,6 @@ def test_a_process_whose_places_are_all_kept_claims_no_lanes(hosted: Hosted) -> 
     assert free == [True]
     assert not hosted.starts
     assert len(hosted.log.lines("lease_lost")) == 1
-
-
-def test_each_task_starts_at_its_second(hosted: Hosted) -> None:
-    dues = [NOON + SECOND * seconds for seconds in (3, 40, 41, 127, 3600, 3725)]
-    for due in dues:
-        hosted.add("act", due)
-    assert hosted.run_until(NOON + 2 * HOUR)
-    assert hosted.starts == dues
 
 
 def test_what_is_added_meanwhile_starts_at_its_second_or_with_the_next_look(hosted: Hosted) -> None:

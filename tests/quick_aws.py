@@ -22,9 +22,9 @@ from moto.dynamodb.models import DynamoDBBackend
 
 from tests.simulation.wire.clients import decoded
 from tests.simulation.wire.dynamodb import DynamoDb
+from tests.simulation.wire.expressions import DELETE, INSERT, parse
 from tests.simulation.wire.network import Answer, refusal
 from tests.simulation.wire.refused import Refused
-from tests.simulation.wire.statements import DELETE, INSERT, parse
 from tests.support import REGION
 
 
@@ -122,7 +122,7 @@ def _execute(backend: DynamoDBBackend, Statement: str, Parameters: list[Any]) ->
         backend.delete_item(wanted.table, key)
         return {"TableName": wanted.table}
     try:
-        item = wanted.update(item)
+        item = wanted.update.apply(item)
     except Refused:  # such as a number to be added to what is none
         return _refused("ValidationError")
     backend.put_item(wanted.table, item)

@@ -15,18 +15,14 @@ from duebell import Editor
 from duebell_editor.cli.account import Account
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
-from duebell_editor.cli.program import run
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_shared.errors import AwsRefused, NotDeployed
 from duebell_shared.settings import Color, Settings
 from tests.cli.program import Duebell
 
-BEFORE = {
-    "AWS_PROFILE": "before",
-    "AWS_REGION": "before",
-    "AWS_DEFAULT_REGION": "before",
-    "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
-}
+pytestmark = pytest.mark.usefixtures("duebell")
+
+WHERE = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
 
 
 @pytest.fixture
@@ -35,8 +31,9 @@ def profile(duebell: Duebell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     credentials = tmp_path / "credentials"
     credentials.write_text("[before]\n[mine]\naws_access_key_id = MINE\naws_secret_access_key = secret\n")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(credentials))
-    for name, value in BEFORE.items():
-        monkeypatch.setenv(name, value)
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.setenv(name, "before")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     return "mine"
 
 
@@ -68,32 +65,20 @@ def test_a_profile_beats_keys_in_the_environment(
     option = ("--profile", profile)
     assert duebell(*((*option, "list") if is_before else ("list", *option))).status == 0
     # Then the session has the profile's
-    [session] = chosen
-    credentials = session.get_credentials()
-    assert credentials
+    credentials: Any = chosen[0].get_credentials()
     assert (credentials.access_key, credentials.token) == ("MINE", None)
-    assert session.region_name == "before"
+    assert chosen[0].region_name == "before"
 
 
 @pytest.mark.usefixtures("profile")
 def test_an_endpoint_beats_what_the_environment_says_of_a_service(
     duebell: Duebell, chosen: list[boto3.Session]
 ) -> None:
-    # When an endpoint is asked for
-    url = "http://127.0.0.1:4566"
-    assert duebell("list", "--endpoint-url", url, "--region", "mars-north-1").status == 0
-    # Then every service is there, in that region
-    [session] = chosen
+    # When an endpoint is asked for, then every service is there, in that region
+    assert duebell("list", *WHERE).status == 0
     for service in ("dynamodb", "events", "cloudformation"):
-        client = session.client(service)
-        assert (client.meta.endpoint_url, client.meta.region_name) == (url, "mars-north-1")
-
-
-def stopped(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
-    """Call a command about the stack, which is stopped by Ctrl-C."""
-    monkeypatch.setattr("sys.argv", ["duebell", *arguments])
-    with pytest.raises(SystemExit, match="130"):
-        run()
+        meta = chosen[0].client(service).meta
+        assert (meta.endpoint_url, meta.region_name) == ("http://127.0.0.1:4566", "mars-north-1")
 
 
 def test_a_worker_that_is_run_here_finds_them_in_its_environment(
@@ -103,10 +88,9 @@ def test_a_worker_that_is_run_here_finds_them_in_its_environment(
     found: list[object] = []
 
     def load(_actions: str) -> None:
-        credentials = boto3.Session().get_credentials()
-        client = boto3.client("dynamodb")
-        assert credentials
-        found.extend([credentials.access_key, client.meta.endpoint_url, client.meta.region_name])
+        credentials: Any = boto3.Session().get_credentials()
+        meta = boto3.client("dynamodb").meta
+        found.extend([credentials.access_key, meta.endpoint_url, meta.region_name])
         raise KeyboardInterrupt
 
     monkeypatch.setattr("duebell_worker.entry.load", load)
@@ -117,12 +101,9 @@ def test_a_worker_that_is_run_here_finds_them_in_its_environment(
     assert (refused.status, "unset AWS_ACCESS_KEY_ID" in refused.err) == (2, True)
     # When it is run with an account, then they have it
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    where = ("--endpoint-url", "http://127.0.0.1:4566", "--region", "mars-north-1")
-    stopped(monkeypatch, "run", "--actions", "a:b", "--profile", profile, *where)
+    assert duebell("run", "--actions", "a:b", "--profile", profile, *WHERE).status == 130
     assert found == ["MINE", "http://127.0.0.1:4566", "mars-north-1"]
 
-
-pytestmark = pytest.mark.usefixtures("duebell")
 
 VARIABLES = {
     "DUEBELL_TABLE": "sales",
@@ -146,16 +127,6 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
         monkeypatch.setattr(botocore.session.Session, "create_client", lambda *_, **__: stub.client)
         yield stub
         stub.assert_no_pending_responses()
-
-
-@pytest.fixture
-def profiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "config"
-    keys = "aws_access_key_id = A\naws_secret_access_key = s\n"
-    file.write_text(f"[default]\n{keys}[profile shop]\n{keys}region = mars-north-1\n")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(file))
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
-    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY", raising=False)
 
 
 def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,9 +160,23 @@ def test_without_permission_it_names_the_way_out(aws: Stubber, *, is_encrypted: 
         _ = Account(name="sales", region="eu-north-1").settings
 
 
-def local_stack(folder: Path) -> None:
+def test_without_a_region_it_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name)
+    with pytest.raises(WrongUsage, match="AWS_REGION is not set: give --region, or --name local"):
+        _ = Account().backend
+
+
+@pytest.mark.usefixtures("profile")
+def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
+        _ = Account(name="local").session
+    # Given one that is running, and an environment for something else
     environment = {
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
         "AWS_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "KEY",
         "AWS_SECRET_ACCESS_KEY": "s",
@@ -199,42 +184,18 @@ def local_stack(folder: Path) -> None:
         "DUEBELL_TABLE": "duebell",
         "DUEBELL_COLOR": "gray",
     }
-    folder.mkdir()
-    LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(folder)
-
-
-@pytest.fixture
-def _no_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No region is given, and the current folder is empty."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.mark.usefixtures("_no_region")
-def test_without_a_region_it_says_what_to_give() -> None:
-    with pytest.raises(WrongUsage, match="AWS_REGION is not set: give --region, or --name local"):
-        _ = Account().backend
-
-
-@pytest.mark.usefixtures("profiles")
-def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
-        _ = Account(name="local").session
-    local_stack(tmp_path / ".duebell")
-    monkeypatch.setenv("AWS_PROFILE", "shop")
+    (tmp_path / ".duebell").mkdir()
+    LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(tmp_path / ".duebell")
     monkeypatch.setenv("DUEBELL_TABLE", "another")
     monkeypatch.setenv("DUEBELL_AUDIT", "table")  # nothing is deployed with --audit there
+    # Then commands reach the stack, and what they start does
     account = Account(name="local")
-    credentials = account.session.get_credentials()
-    assert credentials
+    credentials: Any = account.session.get_credentials()
     assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
-    client = account.session.client("dynamodb")
-    assert (client.meta.endpoint_url, client.meta.region_name) == ("http://127.0.0.1:1", "us-east-1")
+    meta = account.session.client("dynamodb").meta
+    assert (meta.endpoint_url, meta.region_name) == ("http://127.0.0.1:9", "us-east-1")
     settings = account.settings
     assert (settings.table, settings.color, settings.audit) == ("duebell", Color.GRAY, "table")
     account.export()
-    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
+    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:9"
     assert "AWS_PROFILE" not in os.environ

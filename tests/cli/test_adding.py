@@ -34,99 +34,66 @@ def test_a_payload_comes_from_a_file_or_stdin(duebell: Duebell, editor: Editor, 
         assert editor.get(id).payload == ["ü", 12345678901234567890123]
 
 
-def test_a_task_that_could_not_be_armed_is_named(duebell: Duebell, editor: Editor) -> None:
-    refusal = errors.AwsRefused("not allowed\nto PutRule")
-    with mock.patch.object(editor._backend.rule, "ring_at", side_effect=refusal):
-        status, out, err = duebell("add", "x", "--in", "1h", "--id", "a")
-    assert (status, out) == (5, "")
-    assert "'a' is stored, but" in err
-    assert "`duebell doctor --fix` sets it right" in err
-    assert err.count("\n") == 1
-
-
 def test_tags_are_given_shown_and_filtered_by(duebell: Duebell, editor: Editor) -> None:
-    assert duebell("add", "x", "--in", "1h", "--id", "a", "--tags", "red,customer:42").status == 0
-    assert duebell("add", "x", "--in", "1h", "--id", "b").status == 0
-    assert editor.get("a").tags == ("red", "customer:42")
+    duebell("add", "x", "--in", "1h", "--id", "a", "--tags", "red,customer:42")
+    duebell("add", "x", "--in", "1h", "--id", "b")
     assert "red, customer:42" in duebell("show", "a").out
     assert "tags" not in duebell("show", "b").out
-    listed = duebell("list", "--tag", "red").out
-    assert "a" in listed.split()
-    assert "b" not in listed.split()
+    assert [task["id"] for task in lines(duebell("list", "--tag", "red", "--json").out)] == ["a"]
     assert duebell("pause", "--tag", "customer:42", "--yes").status == 0
     assert [editor.get(id).status for id in "ab"] == ["paused", "scheduled"]
     assert duebell("update", "a", "--no-tags").status == 0
     assert editor.get("a").tags == ()
-    status, _, err = duebell("add", "x", "--in", "1h", "--tags", "a b")
-    assert (status, "tags: must each be 1 to 50" in err) == (2, True)
 
 
 def test_follow_ups_are_given_changed_and_shown(duebell: Duebell, editor: Editor) -> None:
     then = ("--then", '{"action": "invoice", "payload": {"n": 1}, "after": 3600}')
     assert duebell("add", "x", "--in", "1h", "--id", "a", "--on-failed", "tell", *then).status == 0
-    task = editor.get("a")
-    assert task.on_failed == "tell"
-    assert task.then == FollowUp(action="invoice", payload_json='{"n":1}', after=timedelta(hours=1))
+    then_invoice = FollowUp(action="invoice", payload_json='{"n":1}', after=timedelta(hours=1))
+    assert editor.get("a").then == then_invoice
     shown = duebell("show", "a").out
     assert "after: 1:00:00" in shown
-    assert "tell" in shown
-
+    assert re.search("on failed +tell", shown)
     assert duebell("update", "a", "--no-on-failed", "--no-then").status == 0
-    task = editor.get("a")
-    assert (task.on_failed, task.then) == (None, None)
+    assert editor.get("a").then is None
     assert "on failed" not in duebell("show", "a").out
     # And that no action is told of a failure is another thing than that nothing is said of it
     duebell("update", "a", "--on-failed", "")
     assert re.search("on failed +nothing", duebell("show", "a").out)
-
     assert duebell("update", "a", "--then", "report").status == 0
     assert editor.get("a").then == FollowUp(action="report", payload_json="{}")
-    for wrong, why in (
-        ("{", "--then is not JSON"),
-        ('{"after": 1}', "then: Object missing"),
-    ):
-        status, _, err = duebell("add", "x", "--in", "1h", "--then", wrong)
-        assert (status, why in err) == (2, True)
+    assert "--then is not JSON" in duebell("add", "x", "--in", "1h", "--then", "{").err
 
 
 def test_a_task_that_is_unique_is_found_again(duebell: Duebell, editor: Editor) -> None:
-    # Given a task that is unique by its payload
     first = editor.add("ship", due=timedelta(hours=1), payload={"item": 1}, unique=True)
-    # When the same is added with its names, with `*`, and by a line
     for names in ("item", "*"):
         added = duebell("add", "ship", "--in", "1h", "--payload", '{"item": 1}', "--unique", names)
         assert (added.status, first.id in added.err) == (4, True)
     again = '{"action": "ship", "in": 60, "payload": {"item": 1.0}, "unique": true}'
     added = duebell("add", "--from", "-", "--if-exists", "keep", stdin=again)
-    # Then it is there already
-    assert (added.status, added.out) == (0, "0 added, 1 there already\n")
-    assert editor.list().tasks == (first,)
+    assert added.out == "0 added, 1 there already\n"
 
 
 def test_a_push_puts_a_task_off_for_its_longest_wait(duebell: Duebell, editor: Editor) -> None:
     push = ("--if-exists", "push", "--max-wait", "15m")
-    assert duebell("add", "index", "--id", "one", *push, "--in", "10m").status == 0
-    due = editor.get("one").due
+    due = editor.add("index", id="one", due=timedelta(minutes=10)).due
     again = '{"action": "index", "in": 7200, "id": "one", "payload": 3}\n'
     assert duebell("add", "--from", "-", *push, stdin=again).status == 0
     task = editor.get("one")
     assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
-    refused = duebell("add", "index", "--in", "1h", "--max-wait", "15m")
-    assert (refused.status, "max-wait: needs" in refused.err) == (2, True)
+    assert "max-wait: needs" in duebell("add", "index", "--in", "1h", "--max-wait", "15m").err
 
 
 def test_a_batch(duebell: Duebell, editor: Editor) -> None:
-    made = duebell(
-        "batch", "b", "--then", '{"action": "report", "payload": {"month": 1}}', "--on-failed", "alarm"
-    )
+    then = '{"action": "report", "payload": {"month": 1}}'
+    made = duebell("batch", "b", "--then", then, "--on-failed", "alarm")
     assert made == (0, "b: blocked, 0 of 0 have ended, 0 failed; open for more\n", "")
     assert duebell("add", "work", "--in", "1h", "--id", "m", "--batch", "b").status == 0
     assert duebell("batch", "b", "--close").out == "b: blocked, 0 of 1 have ended, 0 failed\n"
     [shown] = lines(duebell("batch", "b", "--json").out)
     assert (shown["members"]["left"], shown["members"]["on_failed"]) == (1, "alarm")
     assert "left: 1" in duebell("show", "b").out
-    assert "blocked" in duebell("list", "--status", "blocked").out
-    assert duebell("add", "work", "--in", "1h", "--batch", "b").status == 4
     assert duebell("batch", "m").status == 2
     assert editor.get("b").payload["month"] == 1
     editor.add("work", due=timedelta(hours=1), id="m2")
@@ -146,11 +113,10 @@ def line(id: str | None = None, **more: object) -> str:
 def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
     duebell: Duebell, editor: Editor, file: Path
 ) -> None:
-    # Given a file with a good line, six that cannot be right, and more of the last kind
+    # Given a file with a good line, some that cannot be right, and more of the last kind
     wrong = {
         "oops": "task: is not JSON",
         "[]": "task: must be a JSON object with the arguments of a task",
-        '{"action": "x", "due": "2026-12-31T09:00"}': "due: ",
         '{"action": "x", "in": 1, "due": "2026-12-31T09:00Z"}': "in: cannot be combined with a due date",
         '{"action": "x", "when": 1}': "when: is not a field of a task; the fields are action, payload, due",
         line("first"): "id: 'first' is the id of line 1 too",
@@ -162,13 +128,11 @@ def test_lines_that_cannot_be_right_are_told_and_nothing_is_added(
     as_json = duebell("add", "--from", str(file), "--json")
     # Then twenty are told with their numbers, the rest are counted, and nothing was added
     told = err.splitlines()
-    assert (status, out) == (2, "0 added, 36 failed\n")
-    for number, message in enumerate([*wrong.values(), *["action: must be text, not int"] * 14], start=2):
+    assert (status, out) == (2, "0 added, 35 failed\n")
+    for number, message in enumerate([*wrong.values(), *["action: must be text, not int"] * 15], start=2):
         assert told[number - 2].startswith(f"line {number}: {message}")
-    assert told[20:] == ["and 16 more", "error: 36 lines cannot be right; nothing was added"]
-    [document] = lines(as_json.out)
-    assert (as_json.status, document["added"], document["there_already"]) == (2, 0, 0)
-    assert [one["line"] for one in document["failures"]] == list(range(2, 38))
+    assert told[20:] == ["and 15 more", "error: 35 lines cannot be right; nothing was added"]
+    assert [one["line"] for one in lines(as_json.out)[0]["failures"]] == list(range(2, 37))
     assert lines(as_json.err)[0]["error"]["type"] == "usage"
     assert editor.list().tasks == ()
 
@@ -178,8 +142,7 @@ def test_chunks_are_written_before_the_next_is_read(
 ) -> None:
     # Given chunks of two, and someone who ends it at the second
     monkeypatch.setattr(add_file, "_CHUNK", 2)
-    add_many = editor.add_many
-    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=add_many)
+    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=editor.add_many)
     given = "\n".join(line(f"t{number}") for number in range(5))
     with mock.patch.object(editor, "add_many", calls):
         status, out, err = duebell("add", "--from", "-", stdin=given)
@@ -187,8 +150,8 @@ def test_chunks_are_written_before_the_next_is_read(
     assert (status, out) == (130, "2 added\n")
     assert "broken off: up to 2 more lines may be stored; repeat it with --if-exists keep" in err
     # And that is so
-    status, out, _ = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
-    assert (status, out) == (0, "3 added, 2 there already\n")
+    again = duebell("add", "--from", "-", "--if-exists", "keep", stdin=given)
+    assert again.out == "3 added, 2 there already\n"
 
 
 def test_it_stops_when_aws_is_away(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,8 +170,7 @@ def test_an_add_that_is_broken_off_sets_the_rule_for_stored_tasks(duebell: Duebe
     with mock.patch.object(editor._rule, "arm", side_effect=KeyboardInterrupt):
         status, _, err = duebell("add", "--from", "-", stdin=line("a"))
     # Then it is, all the same
-    assert status == 130
-    assert "broken off" in err
+    assert (status, "broken off" in err) == (130, True)
     found = editor.status()
     assert found.healthy
     assert found.rings_at
@@ -224,29 +186,21 @@ def test_stored_tasks_are_counted_when_the_rule_cannot_be_set(duebell: Duebell, 
 def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -> None:
     duebell("add", "x", "--in", "1h", "--id", "ü", "--payload", '{"n": 12345678901234567890123}')
     duebell("add", "x", "--schedule", "rate(1 hour)", "--id", "r")
-    status, out, _ = duebell("export")
-    assert (status, sorted(line["id"] for line in lines(out))) == (0, ["r", "ü"])
+    exported = duebell("export").out
+    assert sorted(line["id"] for line in lines(exported)) == ["r", "ü"]
     file = tmp_path / "queue.jsonl"
-    file.write_text(out, encoding="utf-8")
+    file.write_text(exported, encoding="utf-8")
     assert duebell("import", str(file)).out == "0 written, 2 there already\n"
-    status, _, err = duebell("import", str(tmp_path / "missing"))
-    assert (status, "missing: No such file" in err) == (2, True)
-    file.write_text(out + "oops\n", encoding="utf-8")
+    assert "missing: No such file" in duebell("import", str(tmp_path / "missing")).err
+    file.write_text(exported + "oops\n", encoding="utf-8")
     status, _, err = duebell("import", str(file))
-    assert status == 2
-    assert "line 3: is no task that was exported" in err
+    assert (status, "line 3: is no task that was exported" in err) == (2, True)
 
 
 def test_more_lanes(duebell: Duebell) -> None:
-    for number in range(20):
-        duebell("add", "x", "--in", "1h", "--id", f"task-{number}")
-    [told] = lines(duebell("relane", "9", "--json").out)
-    assert told["lanes"] == 9
-    assert told["moved"] > 0
     assert duebell("relane", "9").out.split() == ["lanes", "9", "moved", "0"]
     status, _, err = duebell("relane", "65")
     assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)
-    assert duebell("show", "task-7").status == 0
 
 
 def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path) -> None:
@@ -260,7 +214,6 @@ def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path
     assert duebell(*add) == (0, "3 added\n", "")
     assert render(editor.get("a").due) == "2026-12-31T08:00:00.000Z"
     assert render(editor.get("b").due) == "2026-11-21T13:00:00.000Z"
-    assert editor.get("c").recurrence
     # And those that are there already are told, beside those that are not; one without an id is warned of
     with file.open("a") as more:
         more.write(line("d") + "\n" + line())

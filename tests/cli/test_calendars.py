@@ -34,16 +34,11 @@ def test_a_file_is_imported_shown_and_listed(duebell: Duebell, tmp_path: Path) -
     file = tmp_path / "plant.ics"
     file.write_text(ICS.replace("\n", "\r\n"), encoding="utf-8")
     assert duebell("calendar", "list", "--json").out == "[]\n"
-    status, out, err = duebell("calendar", "import", "plant", "--file", str(file))
-    assert (status, out.split(), err) == (
-        0,
-        ["name", "plant", "holidays", "4", "source", "plant.ics", "ends", "2027-12-31"],
-        "",
-    )
-    _, out, _ = duebell("calendar", "show", "plant")
-    assert "2026-12-25: Plant closed, all of it" in out
-    _, out, _ = duebell("calendar", "list")
-    assert " ".join(out.split()) == "name holidays source ends plant 4 plant.ics 2027-12-31"
+    told = duebell("calendar", "import", "plant", "--file", str(file)).out
+    assert told.split() == ["name", "plant", "holidays", "4", "source", "plant.ics", "ends", "2027-12-31"]
+    assert "2026-12-25: Plant closed, all of it" in duebell("calendar", "show", "plant").out
+    listed = " ".join(duebell("calendar", "list").out.split())
+    assert listed == "name holidays source ends plant 4 plant.ics 2027-12-31"
     assert json.loads(duebell("calendar", "show", "plant", "--json").out)["days"]["2027-01-01"] == "New Year"
 
 
@@ -51,11 +46,9 @@ def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Edito
     days = {date(2026, 11, 23): "A Monday", date(2026, 11, 24): "A Tuesday"}
     editor.import_calendar("de", Calendar(days=days, ends=date(2028, 12, 31)))
     arguments = ("preview", "0 9 * * *", "--calendar", "de", "--count", "2")
-    _, out, _ = duebell(*arguments)
+    out = duebell(*arguments).out
     assert "every day at 09:00, UTC, not on holidays (de)" in out
     assert re.search("2026-11-23 09:00:00 UTC +A Monday", out)
-    told = json.loads(duebell(*arguments, "--json").out)
-    assert [one["holiday"] for one in told["on_holidays"]] == ["A Monday", "A Tuesday"]
     told = json.loads(duebell(*arguments, "--holidays", "next", "--json").out)
     assert told["on_holidays"][0]["moved_to"] == "2026-11-25T09:00:00.000Z"
     assert duebell("add", "x", "--schedule", "0 9 * * *", "--calendar", "de", "--id", "one").status == 0

@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import shlex
-import sys
 from typing import Any
 from unittest import mock
 
@@ -17,10 +16,10 @@ from duebell import Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import exit_of
 from duebell_editor.cli.output import Output
-from duebell_editor.cli.program import GROUPS, app, run
+from duebell_editor.cli.program import GROUPS, app
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
-from tests.cli.program import Duebell, lines
+from tests.cli.program import Duebell
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,7 @@ from tests.cli.program import Duebell, lines
         (errors.TaskChanged("a", expected=1, rev=2), 4, "task-changed"),
         (errors.AwsUnavailable("away"), 5, "aws-unavailable"),
         (errors.QueueFull("a", 3), 5, "queue-full"),
-        (errors.NotArmed("stored"), 5, "not-armed"),
+        (errors.WorkerNotStarted("none"), 6, "worker-not-started"),
         (ClientError({"Error": {"Code": "Throttling"}}, "GetItem"), 5, "aws-error"),
         (errors.UnreadableTask("a", "odd"), 1, "unreadable-task"),
         (ZeroDivisionError(), 1, "unexpected"),
@@ -69,24 +68,17 @@ def test_an_error_nobody_foresaw_is_one_line_until_more_is_asked_for(duebell: Du
     ("arguments", "expected"),
     [
         (("show", "nope"), {"type": "task-not-found", "id": "nope"}),
-        (("add", "x", "--in", "1h", "--id", "a"), {"type": "task-exists", "id": "a"}),
-        (("add", "x", "--in", "9999w"), {"type": "invalid-task", "field": "due"}),
         (("add", "x", "--in", "soon"), {"type": "usage"}),
         (("list", "--cursor", "?"), {"type": "invalid-query", "field": "cursor"}),
-        (("cancel", "done"), {"type": "task-conflict"}),
     ],
 )
 def test_with_json_an_error_is_one_object(
     duebell: Duebell, arguments: tuple[str, ...], expected: dict[str, str]
 ) -> None:
-    duebell("add", "x", "--in", "1h", "--id", "a")
-    duebell("add", "x", "--in", "1h", "--id", "done")
-    duebell("cancel", "done")
-    outcome = duebell(*arguments, "--json")
-    assert outcome.out == ""
-    [document] = lines(outcome.err)
+    _, out, err = duebell(*arguments, "--json")
+    document = json.loads(err)
     detail = document["error"].pop("detail")
-    assert document == {"error": expected}
+    assert (out, document) == ("", {"error": expected})
     assert detail in duebell(*arguments).err
 
 
@@ -143,39 +135,23 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
     [
         (["add"], "give the ACTION to run, or --from FILE"),
         (["add", "x"], "give --due, a date and time, --in, a time from now, or --schedule"),
-        (
-            ["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"],
-            "give --due or --in, not both",
-        ),
+        (["add", "x", "--due", "2026-12-31T09:00Z", "--in", "1h"], "give --due or --in, not both"),
         (["add", "x", "--due", "2026-12-31T09:00"], "--timezone Europe/Berlin"),
         (["add", "x", "--due", "soon"], "is not an ISO-8601 date and time"),
         (
             ["add", "x", "--due", "2026-12-31", "--timezone", "Berlin"],
             "--timezone: 'Berlin' is no IANA time zone; did you mean Europe/Berlin?",
         ),
-        (
-            ["add", "x", "--due", "2026-12-31", "--timezone", "../etc"],
-            "--timezone: '../etc' is no IANA time zone",
-        ),
         (["add", "x", "--in", "1h", "--payload", "1", "--payload-file", "-"], "either --payload or"),
         (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "/no/such: No such file"),
         (["list", "--status", "lost"], "'--status': 'lost' is not one of 'scheduled',"),
-        (["list", "--after", "2026-12-31T09:00"], "--after 2026-12-31T09:00 has no offset"),
         (["move", "a"], "give --due, a date and time, or --in, a time from now\n"),
         (["list", "--all", "--limit", "5"], "--all or --limit, not both"),
         (["show"], "missing argument 'ID'; see `duebell show --help`"),
         # Errors of the library about its input name the option or argument.
         (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
         (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (
-            ["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'],
-            "is not JSON: the name 'a'",
-        ),
-        (
-            ["add", "x", "--schedule", "rate(1 hour)", "--expires-after", "1h"],
-            "cannot be combined with a schedule",
-        ),
-        (["list", "--limit", "0"], "--limit: must be "),
+        (["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'], "is not JSON: the name 'a'"),
         (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
         (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
         (["cancel", "a", "--action", "x"], "give ids, or else a filter"),
@@ -183,12 +159,8 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["cancel", "a", "--dry-run"], "--dry-run needs a filter"),
         (["limit", "mail"], "give --at-most, --per-second, --closed or --as-declared"),
         (["limit", "mail", "--as-declared", "--at-most", "1"], "cannot be combined with other limits"),
-        (["limit", "mail", "--at-most", "-1"], "whole number, 0 to 10,000"),
-        (["limit", "mail", "--closed", "mon-sun"], "never opens"),
-        (["simulate", "--until", "soon"], "soon is not an ISO-8601 date and time"),
         (["simulate", "--until", "1h", "--limit", "mail"], "--limit 'mail' has no ="),
         (["simulate", "--until", "1h", "--limit", "mail=many"], "--limit 'many' is no limit"),
-        (["simulate", "--until", "100d"], "within 62 days from now, not 100 days"),
         (["calendar", "import"], "NAME: is missing"),
         (["calendar", "list", "de"], "NAME: cannot be combined with list"),
         (["calendar", "import", "de"], "needs --country with --years, or --file"),
@@ -199,25 +171,9 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
 def test_wrong_usage_is_explained_and_exits_with_2(
     duebell: Duebell, editor: Editor, arguments: list[str], reason: str
 ) -> None:
-    outcome = duebell(*arguments)
-    assert (outcome.status, outcome.out) == (2, "")
-    assert reason in outcome.err
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert outcome.err[:-1].isprintable()
+    status, out, err = duebell(*arguments)
+    assert (status, out, err[-1]) == (2, "", "\n")
+    assert err.startswith("error: ")
+    assert reason in err
+    assert err[:-1].isprintable()
     assert editor.list().tasks == ()
-
-
-def test_settings_that_are_wrong_are_one_line_too(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("DUEBELL_LANES", "many")
-    monkeypatch.setattr(sys, "argv", ["duebell", "list"])
-    with pytest.raises(SystemExit, match="2"):
-        run()
-    assert capsys.readouterr().err == "error: DUEBELL_LANES: must be 1 to 64, not 'many'\n"
-
-
-def test_an_interrupt_exits_with_130(duebell: Duebell, editor: Editor) -> None:
-    with mock.patch.object(editor.queue, "lanes_now", side_effect=KeyboardInterrupt):
-        assert duebell("list").status == 130

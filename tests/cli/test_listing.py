@@ -20,42 +20,26 @@ from tests.cli.program import Duebell, fail, lines
 from tests.support import Clock
 
 
-@pytest.fixture
-def five(duebell: Duebell, editor: Editor) -> Editor:
-    for hours in range(1, 6):
-        duebell("add", "rare" if hours == 5 else "x", "--in", f"{hours}h", "--id", f"t{hours}")
-    return editor
-
-
-@pytest.mark.usefixtures("five")
-@pytest.mark.parametrize("status", [(), ("--status", "scheduled", "--status", "cancelled")])
-def test_all_comes_page_after_page(
-    duebell: Duebell, monkeypatch: pytest.MonkeyPatch, status: tuple[str, ...]
-) -> None:
+def test_all_comes_page_after_page(duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [f"t{hours}" for hours in range(1, 6)]
+    for hours, id in enumerate(ids):
+        duebell("add", "x", "--in", f"{hours}h", "--id", id)
     monkeypatch.setattr(listing, "MAX_LIMIT", 2)
-    outcome = duebell("list", "--all", "--json", *status)
-    assert [task["id"] for task in lines(outcome.out)] == ["t1", "t2", "t3", "t4", "t5"]
-    assert (outcome.status, outcome.err) == (0, "")
-
-
-def test_a_last_page_that_is_empty_is_not_told(
-    duebell: Duebell, five: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pages = iter([msgspec.structs.replace(five.list(), cursor="more"), Page(tasks=())])
-    monkeypatch.setattr(five, "list", lambda **_: next(pages))
+    status, out, err = duebell("list", "--all", "--json")
+    assert (status, [task["id"] for task in lines(out)], err) == (0, ids, "")
+    # And a last page that is empty is not told
+    pages = iter([msgspec.structs.replace(editor.list(), cursor="more"), Page(tasks=())])
+    monkeypatch.setattr(editor, "list", lambda **_: next(pages))
     status, out, err = duebell("list", "--all")
     assert (status, len(out.splitlines()), err) == (0, 6, "")
 
 
 def test_a_list_in_a_pipe_is_a_row_for_each_task(duebell: Duebell, editor: Editor) -> None:
-    # Given tasks with odd ids, one that recurs and one that failed
+    # Given tasks with odd ids, one that recurs and one that failed, then each is a row, and nothing is cut
     duebell("add", "b", "--in", "2h", "--id", "[bold red]second[/]")
     duebell("add", "a", "--in", "1h", "--id", "first")
     duebell("add", "a", "--schedule", "rate(3 hours)", "--id", "third " + "x" * 240)
-    # When they are listed
-    status, out, err = duebell("list")
-    # Then each is a row, and nothing is cut
-    assert (status, err) == (0, "")
+    out = duebell("list").out
     first, second, third = (re.split("  +", line.strip()) for line in out.splitlines()[1:])
     assert " ".join(first) == "first scheduled a 2026-11-21 13:00 (in 1 h)"
     assert second[0] == "[bold red]second[/]"
@@ -80,7 +64,6 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
     def ids(*arguments: str) -> list[str]:
         return [task["id"] for task in lines(duebell("list", "--json", *arguments).out)]
 
-    assert ids() == ["t1", "t3"]
     assert ids("--status", "cancelled", "--status", "scheduled") == ["t2", "t1", "t3"]
     assert ids("--latest-first") == ["t3", "t1"]
     assert ids("--action", "a", "--after", "2026-11-21T14:00Z") == ["t3"]
@@ -94,17 +77,12 @@ def test_list_filters_and_goes_on(duebell: Duebell) -> None:
 
 
 def test_stored_values_are_no_commands_for_terminals(duebell: Duebell, editor: Editor) -> None:
-    # Given tasks of someone else's
+    # Given a task of someone else's, then nothing is obeyed when it is exported
     hostile = "=1+1\x9b2J\u202e"
-    editor.add("act", due=timedelta(hours=1), id="=1+1", payload={"text": hostile})
-    # When they are listed, watched and exported in a pipe
-    listed, exported = duebell("list").out, duebell("export").out
-    # Then nothing is obeyed
-    assert "=1+1" in listed
+    editor.add("act", due=timedelta(hours=1), payload={"text": hostile})
+    exported = duebell("export").out
     assert all(one.isprintable() for one in exported.strip())
-    # And an export is the same JSON
-    [task] = lines(exported)
-    assert json.loads(task["payload_json"]) == {"text": hostile}
+    assert json.loads(lines(exported)[0]["payload_json"]) == {"text": hostile}
     # And neither on a terminal
     out = console()
     with out.capture() as capture:

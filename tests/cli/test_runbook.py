@@ -282,20 +282,16 @@ def intake_dead_letters(night: Night) -> Iterator[dict[str, str]]:
 @scene
 def unseen(night: Night) -> Iterator[dict[str, str]]:
     deliver(night.backend, remind=f"arn:aws:sqs:{REGION}:123456789012:{INTAKE}")
-    yield from refusing(night.session, "sqs.GetQueueAttributes")
 
-
-def refusing(session: boto3.Session, call: str) -> Iterator[dict[str, str]]:
-    """IAM denies this call until somebody gives the permission."""
-    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, call)]
+    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetQueueAttributes")]
 
     def refuse(**_: object) -> None:
         for error in denied:
             raise error
 
-    session.events.register(f"before-call.{call}", refuse)
+    night.session.events.register("before-call.sqs.GetQueueAttributes", refuse)
     yield {}
-    denied.clear()
+    denied.clear()  # somebody gives the permission
 
 
 @scene

@@ -30,9 +30,7 @@ def test_the_queue_and_the_queue_with_changes_stand_side_by_side(duebell: Duebel
     assert "mail 6 0.0 s 1.0 s" in rows, rows[14:]
     # And the cost of one start stands in digits
     assert not re.search(r"\de-\d", duebell("simulate", "--until", "30m", "--pause", "sync").out)
-    # And as JSON
-    _, out, _ = duebell("simulate", "--until", "90m", "--pause", "mail", "--json")
-    found = json.loads(out)
+    found = json.loads(duebell("simulate", "--until", "90m", "--pause", "mail", "--json").out)
     assert (found["today"]["starts"], found["changed"]["starts"], found["changed"]["waiting"]) == (26, 20, 6)
 
 
@@ -47,22 +45,17 @@ def test_the_page_explains_each_row(duebell: Duebell) -> None:
 
 
 def test_flatten_prints_the_commands(duebell: Duebell) -> None:
-    status, out, _ = duebell("simulate", "--until", "tomorrow", "--flatten")
+    out = duebell("simulate", "--until", "tomorrow", "--flatten").out
     lines = [line for line in out.splitlines() if line.startswith("duebell update ")]
-    assert status == 0
     assert len(lines) >= 10
-    # Each can be run
     assert duebell(*lines[0].split()[1:]).status == 0
 
 
 def test_a_history_lists_the_changes(duebell: Duebell, editor: Editor) -> None:
     editor.acting_as("ann").run_now("mail-1")
-    status, out, _ = duebell("history", "mail-1")
-    assert status == 0
-    assert "run-now" in out
-    assert "ann" in out
-    _, out, _ = duebell("history", "mail-1", "--json")
-    assert [(one["what"], one["by"]) for one in json.loads(out)] == [("add", None), ("run_now", "ann")]
+    assert re.search("run-now +ann", duebell("history", "mail-1").out)
+    told = json.loads(duebell("history", "mail-1", "--json").out)
+    assert [(one["what"], one["by"]) for one in told] == [("add", None), ("run_now", "ann")]
 
 
 def test_a_history_says_how_long_an_attempt_took_and_why_it_was_late(

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -16,22 +16,10 @@ from tests.cli.program import Duebell, fail
 from tests.support import NOON
 
 
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """This process lives in Berlin."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("90s", timedelta(seconds=90)),
-        ("1h30m", timedelta(hours=1, minutes=30)),
-        ("2d10h", timedelta(days=2, hours=10)),
         ("1w2d3h4m5s", timedelta(weeks=1, days=2, hours=3, minutes=4, seconds=5)),
         ("2d 10h", timedelta(days=2, hours=10)),
         ("1.5h", timedelta(minutes=90)),
@@ -41,19 +29,7 @@ def test_durations(text: str, expected: timedelta) -> None:
     assert duration(text) == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "90",
-        "1h 30",
-        "1H",
-        "1month",
-        "٣h",
-        "9" * 20 + "w",
-        "9" * 5000 + "s",
-    ],
-)
+@pytest.mark.parametrize("text", ["", "90", "1h 30", "1H", "1month", "٣h", "9" * 20 + "w", "9" * 5000 + "s"])
 def test_texts_that_are_no_durations_are_refused(duebell: Duebell, text: str) -> None:
     status, out, err = duebell("add", "x", f"--in={text}")
     assert (status, out) == (2, "")
@@ -66,9 +42,7 @@ def test_texts_that_are_no_durations_are_refused(duebell: Duebell, text: str) ->
         (timedelta(), "now"),
         (timedelta(hours=2, minutes=59, seconds=58), "in 3 h"),
         (timedelta(hours=2, minutes=59, seconds=28), "in 2 h 59 min"),
-        (timedelta(hours=23, minutes=59, seconds=40), "in 1 d"),
         (timedelta(days=2, hours=10, milliseconds=-300), "in 2 d 10 h"),
-        (timedelta(minutes=2, milliseconds=-20), "in 2 min"),
         (timedelta(days=2, minutes=10), "in 2 d"),
         (timedelta(minutes=-5, seconds=-2), "5 min 2 s ago"),
     ],
@@ -77,8 +51,10 @@ def test_a_distance_in_time_is_told_in_its_two_largest_units(ahead: timedelta, w
     assert relative(NOON + ahead, NOON) == words
 
 
-@pytest.mark.usefixtures("berlin")
-def test_times_are_shown_in_the_local_zone() -> None:
+@pytest.mark.usefixtures("duebell")  # it puts the zone back
+def test_times_are_shown_in_the_local_zone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
     due = datetime(2026, 12, 31, 8, 0, 0, 123000, tzinfo=UTC)
     assert when(due, due - timedelta(hours=3)) == "2026-12-31 09:00:00 CET (in 3 h)"
     assert when(None, NOON) == "-"

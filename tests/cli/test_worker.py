@@ -42,22 +42,14 @@ def break_down(editor: Editor) -> None:
     record = store.read(WorkerRecord) or WorkerRecord()
     assert record.worker
     trace = 'Traceback (most recent call last):\n  File "/var/task/sales/actions.py", line 3, in <module>\n'
-    trace += '  File "/var/task/duebell_shared/schedule.py", line 99, in make_schedule\n'
     error = Failure(type="ModuleNotFoundError", message="No module named 'payloads'", traceback=trace)
     assert store.swap(record, record.failed(record.worker, error))
 
 
 def test_actions_are_listed(duebell: Duebell, worker: Worker) -> None:
-    status, out, _ = duebell("actions")
-    assert status == 0
-    facts, _, actions = out.partition("\nactions\n")
-    assert [line.split()[0] for line in facts.splitlines()] == [
-        "version",
-        "duebell",
-        "python",
-        "tzdata",
-        "started",
-    ]
+    about, _, actions = duebell("actions").out.partition("\nactions\n")
+    told = [line.split()[0] for line in about.splitlines()]
+    assert told == ["version", "duebell", "python", "tzdata", "started"]
     assert [line.split() for line in actions.splitlines()] == [
         ["name", "attempts", "recurring", "kind"],
         ["put_on_sale", "3", "function"],
@@ -79,31 +71,21 @@ def test_a_worker_that_cannot_start_is_never_called_healthy(
     # Repairing the rule does not repair the worker, and does not say so
     status, out, _ = duebell("doctor", "--fix")
     assert (status, why in out) == (6, True)
-    assert lines(duebell("status", "--json").out)[0]["worker_error"]["type"] == "ModuleNotFoundError"
     status, out, _ = duebell("actions")
     assert status == 6
     assert 'File "/var/task/sales/actions.py", line 3' in out
 
 
 def test_sync_shows_the_plan_and_does_it(duebell: Duebell, editor: Editor, worker: Worker) -> None:
-    status, out, _ = duebell("sync", "--dry-run")
-    assert status == 0
+    out = duebell("sync", "--dry-run").out
     assert "add   daily  report  rate(1 day)" in out
     assert out.endswith(": changes to be made: 1, unchanged: 0\n")
     assert editor.list(status=list(Status)).tasks == ()
     assert duebell("sync").out.endswith(": changes made: 1, unchanged: 0\n")
     assert duebell("sync").out.endswith(": changes made: 0, unchanged: 1\n")
     editor.update("daily", schedule="rate(2 days)")
-    [told] = lines(duebell("sync", "--json").out)
-    assert told["steps"] == [
-        {
-            "verb": "change",
-            "id": "daily",
-            "action": "report",
-            "schedule": "rate(1 day)",
-            "fields": ["schedule"],
-        }
-    ]
+    [step] = lines(duebell("sync", "--json").out)[0]["steps"]
+    assert (step["verb"], step["id"], step["fields"]) == ("change", "daily", ["schedule"])
 
 
 def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor, worker: Worker) -> None:
@@ -115,20 +97,11 @@ def test_a_sync_that_could_not_do_all_says_what(duebell: Duebell, editor: Editor
     assert told["failures"][0]["type"] == "task-exists"
 
 
-def test_sync_without_a_worker_says_what_to_do(duebell: Duebell) -> None:
-    status, _, err = duebell("sync")
-    assert status == 6
-    assert err.startswith("error: no worker has started in this queue")
-
-
 def test_add_warns_of_an_action_that_no_worker_has(duebell: Duebell, worker: Worker) -> None:
     status, _, err = duebell("add", "raport", "--in", "1h", "--id", "a")
     assert (status, err.count("\n")) == (0, 1)
     assert err.startswith("warning: action: the worker has no action 'raport': did you mean report? If")
     assert "no action" in lines(duebell("add", "raport", "--in", "1h", "--json").err)[0]["warning"]
-    status, _, err = duebell("add", "put_on_sale", "--in", "1h", "--payload", '{"item": "x"}')
-    assert status == 2
-    assert "payload.item: must be a whole number" in err
 
 
 @pytest.fixture

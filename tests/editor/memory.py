@@ -1,7 +1,9 @@
 """A scheduler in memory, for the editor's tests that need no DynamoDB to tell: hundreds run in a second."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import msgspec
 
@@ -74,6 +76,17 @@ class Scheduler:
                 changed = task.expired(now=now, keep=RetentionPolicy(retention=KEEP))
         assert self.store.save(task, changed)
         return changed
+
+    def before(self, verb: str, then: Callable[[], object]) -> None:
+        """Do this just before the store's next call of this verb."""
+        call = getattr(self.store, verb)
+
+        def first(*given: Any, **more: Any) -> Any:
+            setattr(self.store, verb, call)
+            then()
+            return call(*given, **more)
+
+        setattr(self.store, verb, first)
 
     def is_untouched(self) -> bool:
         """Whether nothing was ever written."""

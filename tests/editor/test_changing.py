@@ -10,7 +10,6 @@ import pytest
 from duebell import Editor, InvalidTask, Missed, Status, Task, TaskChanged, TaskConflict, TaskNotFound, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.tasks.history import Failure
-from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import KEEP, Scheduler
 from tests.support import NOON, SetFor
 
@@ -39,10 +38,6 @@ def one(scheduler: Scheduler) -> Task:
     return scheduler.editor.add("act", due=DUE, id="one", payload=1)
 
 
-def expression(scheduler: Scheduler) -> str:
-    return scheduler.events.expression
-
-
 # Moving.
 
 
@@ -52,27 +47,19 @@ def test_a_later_date_leaves_the_rule_alone_until_a_run_finds_nothing(
     # Given the head, moved later
     scheduler.editor.move("one", due=DUE + HOUR)
     # Then the rule rings once for nothing
-    assert expression(scheduler) == SetFor(DUE)
+    assert scheduler.events.expression == SetFor(DUE)
     # And is set for it then
     scheduler.clock.now = DUE
     assert Worker(backend=scheduler.backend, pool=lambda _: InlinePool()).run().attempts == 0
-    assert expression(scheduler) == SetFor(DUE + HOUR)
-
-
-def test_a_running_task_is_moved_and_its_outcome_void(scheduler: Scheduler, one: Task) -> None:
-    running = scheduler.become(one, Status.RUNNING)
-    moved = scheduler.editor.move("one", due=HOUR)
-    assert (moved.status, moved.attempt, moved.queued) == (Status.SCHEDULED, 0, NOON + HOUR)
-    assert not scheduler.store.save(running, running.done(now=NOON, keep=RetentionPolicy(retention=KEEP)))
-    assert expression(scheduler) == SetFor(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(DUE + HOUR)
 
 
 def test_a_paused_task_is_moved_and_waits_to_be_resumed(scheduler: Scheduler, one: Task) -> None:
     scheduler.editor.pause("one")
     assert scheduler.editor.move("one", due=HOUR).status is Status.PAUSED
-    assert expression(scheduler) == SetFor(DUE)
+    assert scheduler.events.expression == SetFor(DUE)
     assert scheduler.editor.resume("one").queued == NOON + HOUR
-    assert expression(scheduler) == SetFor(NOON + HOUR)
+    assert scheduler.events.expression == SetFor(NOON + HOUR)
 
 
 # Updating.
@@ -84,7 +71,7 @@ def test_a_failed_task_is_mended_and_retried(scheduler: Scheduler, one: Task) ->
     retried = scheduler.editor.retry("one")
     assert (retried.status, retried.payload, retried.attempt) == (Status.SCHEDULED, "right", 0)
     assert (retried.queued, retried.due) == (NOON, DUE)
-    assert expression(scheduler) == SetFor(NOON + timedelta(minutes=1))
+    assert scheduler.events.expression == SetFor(NOON + timedelta(minutes=1))
 
 
 def test_an_update_that_is_half_allowed_changes_nothing(scheduler: Scheduler, one: Task) -> None:
@@ -106,11 +93,8 @@ def test_a_cancelled_task_is_kept_as_history_and_the_rule_left_alone(
     before = len(scheduler.events.put)
     cancelled = scheduler.editor.cancel("one")
     assert cancelled == scheduler.editor.get("one")
-    assert (cancelled.status, cancelled.queued, cancelled.expires_at) == (
-        Status.CANCELLED,
-        None,
-        NOON + KEEP,
-    )
+    assert (cancelled.status, cancelled.queued) == (Status.CANCELLED, None)
+    assert cancelled.expires_at == NOON + KEEP
     assert len(scheduler.events.put) == before
 
 
@@ -123,7 +107,7 @@ def test_a_paused_task_comes_back_and_the_rule_with_it(scheduler: Scheduler, one
     resumed = scheduler.editor.resume("one")
     # Then it runs as soon as it can
     assert (resumed.status, resumed.queued) == (Status.SCHEDULED, DUE + HOUR)
-    assert expression(scheduler) == SetFor(DUE + HOUR + timedelta(minutes=1))
+    assert scheduler.events.expression == SetFor(DUE + HOUR + timedelta(minutes=1))
 
 
 # Changes that are refused.
@@ -145,38 +129,16 @@ def test_what_is_not_there_or_done_is_not_changed(
     assert scheduler.editor.get("one") == one
 
 
-def test_a_change_that_someone_else_got_in_before_is_made_on_what_is_there_now(
-    scheduler: Scheduler, one: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given someone who changes the payload just before this one's change of the action is written
-    save = scheduler.store.save
-
-    def get_in_first(old: Task, new: Task) -> bool:
-        monkeypatch.undo()
-        assert save(old, old.updated(payload="theirs", now=NOON))
-        return save(old, new)
-
-    monkeypatch.setattr(scheduler.store, "save", get_in_first)
+@pytest.mark.usefixtures("one")
+def test_a_change_that_someone_else_got_in_before_is_made_on_what_is_there_now(scheduler: Scheduler) -> None:
+    scheduler.before("save", lambda: scheduler.editor.update("one", payload="theirs"))
     updated = scheduler.editor.update("one", action="mine")
-    # Then both are there
     assert (updated.payload, updated.action) == ("theirs", "mine")
 
 
-def test_a_change_that_is_not_allowed_any_more_is_refused(
-    scheduler: Scheduler, one: Task, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Given a run that claims the task just before it is paused
-    save = scheduler.store.save
-
-    def get_in_first(old: Task, new: Task) -> bool:
-        monkeypatch.undo()
-        scheduler.become(one, Status.RUNNING)
-        return save(old, new)
-
-    monkeypatch.setattr(scheduler.store, "save", get_in_first)
-    with pytest.raises(
-        TaskConflict, match="cannot pause task 'one': it is running, and this needs it scheduled"
-    ):
+def test_a_change_that_is_not_allowed_any_more_is_refused(scheduler: Scheduler, one: Task) -> None:
+    scheduler.before("save", lambda: scheduler.become(one, Status.RUNNING))
+    with pytest.raises(TaskConflict, match="cannot pause task 'one': it is running, and this needs it sched"):
         scheduler.editor.pause("one")
 
 
@@ -351,18 +313,6 @@ def test_a_moved_occurrence_does_not_come_twice_when_the_rules_change(editor: Ed
     assert changed.recurrence.next_due == task.due + timedelta(days=1)
 
 
-def backed_off(scheduler: Scheduler, **when: Any) -> Task:
-    """A task whose second attempt has failed a moment ago, and that is to be retried in five minutes."""
-    task = scheduler.editor.add("x", id="a", **when)
-    scheduler.clock.advance(timedelta(hours=1, seconds=1))
-    now = scheduler.clock()
-    claimed = msgspec.structs.replace(task, attempt=2, started_at=now, lateness_ms=1_000)
-    retry = claimed.to_retry(now + timedelta(minutes=5), Failure(type="E", message="no"), now=now)
-    assert scheduler.store.save(task, retry)
-    scheduler.clock.advance(timedelta(seconds=10))
-    return scheduler.editor.get("a")
-
-
 @pytest.mark.parametrize(
     ("when", "change"),
     [
@@ -375,13 +325,17 @@ def backed_off(scheduler: Scheduler, **when: Any) -> Task:
     ],
 )
 def test_a_task_that_is_to_be_retried_is_retried_when_it_would_have_been(
-    when: dict[str, Any], change: dict[str, Any]
+    scheduler: Scheduler, when: dict[str, Any], change: dict[str, Any]
 ) -> None:
-    # Given
-    scheduler = Scheduler.start()
-    before = backed_off(scheduler, **when)
-    # When
-    after = scheduler.editor.update("a", **change)
-    # Then
+    # Given a task whose second attempt has failed a moment ago, and that is to be retried in five minutes
+    task = scheduler.editor.add("x", id="a", **when)
+    scheduler.clock.advance(HOUR + timedelta(seconds=1))
+    now = scheduler.clock.now
+    claimed = msgspec.structs.replace(task, attempt=2, started_at=now, lateness_ms=1_000)
+    retry = claimed.to_retry(now + timedelta(minutes=5), Failure(type="E", message="no"), now=now)
+    assert scheduler.store.save(task, retry)
+    scheduler.clock.advance(timedelta(seconds=10))
+    # When it is changed, then it waits as before
+    before, after = scheduler.editor.get("a"), scheduler.editor.update("a", **change)
     assert (after.due, after.queued, after.attempt) == (before.due, before.queued, 2)
     assert after.failure == before.failure

@@ -2,9 +2,7 @@
 
 import dataclasses
 import logging
-import warnings
 from datetime import timedelta
-from typing import Any
 
 import boto3
 import pydantic
@@ -43,15 +41,8 @@ def strict(session: boto3.Session, clock: Clock) -> Editor:
     return Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
 
 
-@pytest.fixture
-def _quiet() -> Any:
-    """A warning is an error here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        yield
-
-
-@pytest.mark.usefixtures("worker", "_quiet")
+@pytest.mark.usefixtures("worker")
+@pytest.mark.filterwarnings("error")
 def test_a_task_that_fits_is_stored_without_a_word(editor: Editor) -> None:
     editor.add("put_on_sale", due=HOUR, payload={"item": 1})
     editor.add("put_on_sale", due=HOUR, payload=Sale(1))
@@ -111,9 +102,7 @@ def test_what_a_type_may_convert_is_a_warning(editor: Editor, strict: Editor, wo
     with pytest.raises(InvalidTask, match=r"^payload.item: must be a whole number"):
         strict.add("order", due=HOUR, payload={"item": "42"})
     # And nothing is said of one that fits
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        strict.add("order", due=HOUR, payload={"item": 42})
+    strict.add("order", due=HOUR, payload={"item": 42})
     assert task.payload == {"item": "42"}
 
 
@@ -132,7 +121,7 @@ def test_an_update_is_checked_by_what_it_makes_of_the_task(editor: Editor) -> No
     editor.move("a", due=HOUR)
 
 
-@pytest.mark.usefixtures("_quiet")
+@pytest.mark.filterwarnings("error")
 def test_a_version_that_was_just_deployed_is_seen_before_anything_is_refused(
     editor: Editor, strict: Editor, worker: Worker
 ) -> None:
@@ -156,7 +145,8 @@ def test_an_unknown_action_costs_one_more_read(editor: Editor, calls: Calls) -> 
     assert calls["GetItem"] == 2
 
 
-@pytest.mark.usefixtures("worker", "_quiet")
+@pytest.mark.usefixtures("worker")
+@pytest.mark.filterwarnings("error")
 def test_nothing_is_refused_when_the_worker_cannot_be_read(
     backend: Backend, aws: Hooks, caplog: pytest.LogCaptureFixture, clock: Clock
 ) -> None:
@@ -168,11 +158,6 @@ def test_nothing_is_refused_when_the_worker_cannot_be_read(
             editor.add("put_on_sale", due=HOUR, payload={"item": "x"})
             editor.add("gone", due=HOUR)
     assert [record.message[:36] for record in caplog.records] == 3 * ["actions and payloads are not checked"]
-
-
-@pytest.fixture
-def aws(backend: Backend) -> Hooks:
-    return Hooks(backend)
 
 
 @pytest.mark.usefixtures("worker")

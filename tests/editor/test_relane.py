@@ -262,23 +262,21 @@ def test_a_task_that_is_added_at_any_moment_is_there_once(step: int, if_exists: 
 
 @pytest.mark.parametrize("many", [False, True])
 def test_of_two_adds_of_an_id_by_fewer_and_by_more_lanes_one_is_refused_and_the_other_stays(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch, *, many: bool
+    scheduler: Scheduler, *, many: bool
 ) -> None:
     # Given an editor that knows fewer lanes than there are, and one that knows them all
     old, id = stale(scheduler), misplaced("new")[0]
     relane(scheduler.backend, TO)
-    new, insert = stale(scheduler), scheduler.store.insert
+    new = stale(scheduler)
     # When the latter has found the id free, the former adds a task, and only then the latter inserts its own
 
-    def add_and_insert(task: Task) -> bool:
-        monkeypatch.undo()
+    def add_first() -> None:
         if many:
             assert old.add_many([NewTask(action="first", due=HOUR, id=id)]).added == (id,)
         else:
             assert old.add("first", due=HOUR, id=id).lane == lane_of(id, TO)
-        return insert(task)
 
-    monkeypatch.setattr(scheduler.store, "insert", add_and_insert)
+    scheduler.before("insert", add_first)
     with pytest.raises(TaskExists):
         new.add("second", due=HOUR, id=id)
     # Then the first is run

@@ -62,6 +62,15 @@ def scheduler() -> Scheduler:
     return scheduler
 
 
+def assert_armed(scheduler: Scheduler) -> None:
+    """The rule is set for the head of the queue, which is due within the hour."""
+    record = scheduler.store.record
+    assert record
+    assert record.is_settled(scheduler.clock.now)
+    assert record.target == min(scheduler.store.head(lane) for lane in range(4)) <= NOON + HOUR
+    assert scheduler.events.expression == SetFor(record.rings_at)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_that_could_not_arm_arms_when_it_is_repeated(scheduler: Scheduler, call: str) -> None:
     # Given a rule that cannot be set when the call is made first
@@ -77,14 +86,7 @@ def test_a_call_that_could_not_arm_arms_when_it_is_repeated(scheduler: Scheduler
     another = Editor(backend=scheduler.backend)
     with suppress(TaskConflict, TaskExists):  # it was made before
         CALLS[call](another)
-    # Then the rule rings for what it asked for
-    record = scheduler.store.record
-    assert record
-    assert record.is_settled(scheduler.clock.now)
-    heads = [scheduler.store.head(lane) for lane in range(4)]
-    assert min(heads) <= NOON + HOUR
-    assert record.target == min(heads)
-    assert scheduler.events.expression == SetFor(record.rings_at)
+    assert_armed(scheduler)
 
 
 @pytest.mark.parametrize(("verb", "status"), [(Verb.RETRY, Status.FAILED), (Verb.RESUME, Status.PAUSED)])
@@ -100,11 +102,7 @@ def test_a_bulk_change_by_filter_that_could_not_arm_arms_when_it_finds_nothing_m
     ids = scheduler.editor.select(verb, status=status, limit=100).ids
     assert not ids
     scheduler.editor.change_many(verb, ids)
-    # Then the rule rings for them
-    record = scheduler.store.record
-    assert record
-    assert record.is_settled(scheduler.clock.now)
-    assert record.target == min(scheduler.store.head(lane) for lane in range(4)) <= NOON + HOUR
+    assert_armed(scheduler)
 
 
 @pytest.mark.parametrize("step", ["change", "ensure"])
@@ -122,10 +120,7 @@ def test_a_call_that_died_before_it_armed_arms_when_another_process_repeats_it(
             CALLS[call](scheduler.editor)
     with suppress(TaskConflict, TaskExists):
         CALLS[call](Editor(backend=scheduler.backend))
-    record = scheduler.store.record
-    assert record
-    assert record.is_settled(scheduler.clock.now)
-    assert record.target == min(scheduler.store.head(lane) for lane in range(4)) <= NOON + HOUR
+    assert_armed(scheduler)
 
 
 def test_two_editors_that_make_the_same_move_both_find_the_rule_armed(

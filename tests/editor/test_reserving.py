@@ -149,23 +149,6 @@ def test_reserved_tasks_are_listed_and_not_exported(scheduler: Scheduler) -> Non
 
 
 @pytest.mark.moto
-def test_the_sdks_own_client_confirms_a_task(editor: Editor, session: boto3.Session) -> None:
-    dynamodb = session.client("dynamodb")
-    create_trials(session)
-    one, two = (editor.reserve("act", due=HOUR, id=id) for id in ("one", "two"))
-    put: Any = {"Put": {"TableName": "trials", "Item": {"id": {"S": "42"}}}}
-    dynamodb.transact_write_items(TransactItems=[put, one.confirm])
-    assert editor.get("one") == one.task
-
-    # And a transaction whose reservation was dropped writes nothing at all
-    assert two.drop()
-    put = {"Put": {"TableName": "trials", "Item": {"id": {"S": "43"}}}}
-    with pytest.raises(ClientError, match="TransactionCanceled"):
-        dynamodb.transact_write_items(TransactItems=[put, two.confirm])
-    assert dynamodb.scan(TableName="trials")["Count"] == 1
-
-
-@pytest.mark.moto
 def test_pynamodb_confirms_and_cancels_tasks(editor: Editor) -> None:
     one = editor.reserve("act", due=HOUR, id="one")
     editor.add("act", due=HOUR, id="two")
@@ -186,23 +169,31 @@ def test_pynamodb_confirms_and_cancels_tasks(editor: Editor) -> None:
 
 
 @pytest.mark.moto
-def test_a_task_is_moved_and_updated_by_the_sdks_own_client(editor: Editor, session: boto3.Session) -> None:
+def test_tasks_are_confirmed_moved_and_updated_by_the_sdks_own_client(
+    editor: Editor, session: boto3.Session
+) -> None:
     dynamodb = session.client("dynamodb")
-    editor.add("act", due=HOUR, id="one", payload={"n": 1})
-    editor.add("act", due=HOUR, id="two", payload={"n": 1})
+    create_trials(session)
+    put: Any = {"Put": {"TableName": "trials", "Item": {"id": {"S": "42"}}}}
+    for id in ("one", "two"):
+        editor.add("act", due=HOUR, id=id, payload={"n": 1})
     moved = editor.move_item("one", due=2 * HOUR)
     updated = editor.update_item("two", payload={"n": 2})
-    dynamodb.transact_write_items(TransactItems=[moved.item, updated.item])
-    assert (editor.get("one"), editor.get("two")) == (moved.task, updated.task)
-    assert editor.get("one").due == NOON + 2 * HOUR
-    assert editor.get("two").payload == {"n": 2}
+    reserved = editor.reserve("act", due=HOUR, id="three")
+    dynamodb.transact_write_items(TransactItems=[put, moved.item, updated.item, reserved.confirm])
+    for task in (moved.task, updated.task, reserved.task):
+        assert editor.get(task.id) == task
+    assert moved.task.due == NOON + 2 * HOUR
+    assert updated.task.payload == {"n": 2}
 
-    # And a task that has changed since it was read is not changed
+    # And a transaction over a task that has changed since it was read writes nothing at all
+    put["Put"]["Item"]["id"]["S"] = "43"
     stale = editor.cancel_item("one")
     editor.update("one", payload={"n": 3})
     with pytest.raises(ClientError, match="TransactionCanceled"):
-        dynamodb.transact_write_items(TransactItems=[stale.item])
+        dynamodb.transact_write_items(TransactItems=[put, stale.item])
     assert editor.get("one").status is Status.SCHEDULED
+    assert dynamodb.scan(TableName="trials")["Count"] == 1
 
 
 def test_an_earlier_date_is_refused_with_the_way_out(scheduler: Scheduler) -> None:

@@ -24,6 +24,7 @@ from duebell import (
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.tasks.history import Failure
+from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.support import Calls, Clock
 from tests.worker.hooks import Hooks
@@ -50,6 +51,12 @@ def deploy(backend: Backend) -> Callable[..., Worker]:
 def act(payload: dict[str, int]) -> None: ...
 
 
+def recurrence(editor: Editor, id: str) -> Recurrence:
+    found = editor.get(id).recurrence
+    assert found
+    return found
+
+
 def steps(report: Any) -> list[tuple[str, str]]:
     assert not report.failures
     return [(step.verb, step.id) for step in report.steps]
@@ -61,13 +68,9 @@ def test_declared_tasks_are_added_changed_and_cancelled(
     deploy(a={}, b={"schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin", "payload": {"n": 1}})
     # Added, as declared
     assert steps(editor.sync()) == [("add", "a"), ("add", "b")]
-    b = editor.get("b")
-    assert b.recurrence
-    assert (b.recurrence.schedule.expression, b.recurrence.schedule.timezone) == (
-        "cron(0 9 ? * MON-FRI *)",
-        "Europe/Berlin",
-    )
-    assert (b.payload, b.recurrence.declared) == ({"n": 1}, True)
+    b = recurrence(editor, "b")
+    assert (b.schedule.expression, b.schedule.timezone) == ("cron(0 9 ? * MON-FRI *)", "Europe/Berlin")
+    assert (editor.get("b").payload, b.declared) == ({"n": 1}, True)
     # Again: nothing
     report = editor.sync()
     assert (report.steps, report.unchanged) == ((), 2)
@@ -76,10 +79,9 @@ def test_declared_tasks_are_added_changed_and_cancelled(
     report = editor.sync()
     assert steps(report) == [("change", "b"), ("add", "c"), ("cancel", "a")]
     assert report.steps[0].fields == ("payload", "schedule", "timezone", "missed", "spread")
-    b = editor.get("b")
-    assert b.recurrence
-    assert (b.payload, b.spread, b.recurrence.missed) == ({"n": 2}, HOUR, "skip")
-    assert (b.recurrence.schedule.expression, b.recurrence.schedule.timezone) == ("rate(2 hours)", "UTC")
+    task, b = editor.get("b"), recurrence(editor, "b")
+    assert (task.payload, task.spread, b.missed) == ({"n": 2}, HOUR, "skip")
+    assert (b.schedule.expression, b.schedule.timezone) == ("rate(2 hours)", "UTC")
     assert editor.get("a").status is Status.CANCELLED
     assert steps(editor.sync()) == []
     # And one that is declared again is there again
@@ -144,10 +146,9 @@ def test_a_persons_pause_stays_and_an_edit_does_not(editor: Editor, deploy: Call
     editor.update("a", schedule="rate(1 hour)", max_runs=3)
     report = editor.sync()
     assert [step.fields for step in report.steps] == [("schedule", "max_runs")]
-    task = editor.get("a")
-    assert task.recurrence
-    assert (task.status, task.recurrence.schedule.expression) == (Status.PAUSED, "rate(1 day)")
-    assert (task.recurrence.max_runs, task.recurrence.declared) == (None, True)
+    a = recurrence(editor, "a")
+    assert (editor.get("a").status, a.schedule.expression) == (Status.PAUSED, "rate(1 day)")
+    assert (a.max_runs, a.declared) == (None, True)
 
 
 def test_a_task_by_hand_is_taken_over_if_it_recurs(editor: Editor, deploy: Callable[..., Worker]) -> None:
@@ -205,14 +206,14 @@ def test_nothing_is_known_of_what_is_declared_without_a_worker(
 
 @pytest.mark.parametrize("call", range(0, 20, 2))
 def test_a_sync_that_breaks_off_at_any_call_is_made_up_for_by_the_next(
-    editor: Editor, deploy: Callable[..., Worker], backend: Backend, call: int
+    editor: Editor, deploy: Callable[..., Worker], aws: Hooks, call: int
 ) -> None:
     # Given a queue with tasks to be changed, added, cancelled
     deploy(changed={}, gone={})
     editor.sync()
     deploy(changed={"schedule": "rate(2 days)"}, added={})
     # When AWS is away from some call on
-    left, hooks = iter(range(call)), Hooks(backend)
+    left = iter(range(call))
 
     def answer_or_not(**_: object) -> None:
         if is_away and next(left, None) is None:
@@ -220,18 +221,16 @@ def test_a_sync_that_breaks_off_at_any_call_is_made_up_for_by_the_next(
 
     is_away = True
     for service in ("dynamodb", "events"):
-        hooks.before(service, answer_or_not)
+        aws.before(service, answer_or_not)
     with suppress(AwsUnavailable, NotArmed):
         editor.sync()
     is_away = False
     # Then the next makes up for it
-    final = Editor(backend=backend).sync()
+    final = Editor(backend=editor._backend).sync()
     assert not final.failures
     assert editor.get("gone").status is Status.CANCELLED
     assert editor.get("added").status is Status.SCHEDULED
-    changed = editor.get("changed").recurrence
-    assert changed
-    assert changed.schedule.expression == "rate(2 days)"
+    assert recurrence(editor, "changed").schedule.expression == "rate(2 days)"
     assert editor.status().healthy
 
 

@@ -283,21 +283,10 @@ def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     assert len(scheduler.store.others) == 1
 
 
-def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit() -> None:
     # Given a transaction that is never answered, whose reserved task someone cancels meanwhile
-    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
-    cancels = [scheduler.editor.cancel]
-    transact = scheduler.store.transact
-
-    def cancel_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        if cancels:
-            cancels.pop()("one")
-        return transact(writes, token=token)
-
-    monkeypatch.setattr(scheduler.store, "transact", cancel_first)
-
+    scheduler = troubled(*[AWAY] * 9)
+    scheduler.before("transact", lambda: scheduler.editor.cancel("one"))
     # When it is made; then nobody is told that it is committed
     with pytest.raises(TransactionUnknown):
         start_trial(scheduler.editor)
@@ -305,7 +294,7 @@ def test_a_reserved_task_that_someone_cancelled_is_no_sign_of_a_commit(
 
 def test_the_same_update_by_another_process_is_no_sign_of_a_commit() -> None:
     # Given a transaction that is never answered, and the same update of its task by someone else
-    scheduler = troubled(*[AwsUnavailable("no answer")] * 9)
+    scheduler = troubled(*[AWAY] * 9)
     scheduler.editor.add("act", due=HOUR, id="one")
     other = scheduler.editor.update_item("one", payload=2)
 
@@ -325,9 +314,9 @@ def test_a_cancellation_whose_every_answer_is_lost_is_found_committed() -> None:
     assert scheduler.editor.get("one").status is Status.CANCELLED
 
 
-@pytest.mark.parametrize("refusal", [REFUSED, AwsRefused("ExpiredToken")], ids=["by a condition", "by AWS"])
+@pytest.mark.parametrize("refusal", [REFUSED, EXPIRED], ids=["by a condition", "by AWS"])
 def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation(refusal: Any) -> None:
-    scheduler = troubled(AwsUnavailable("no answer"), refusal)
+    scheduler = troubled(AWAY, refusal)
     scheduler.editor.add("act", due=HOUR, id="one")
     with pytest.raises(TransactionUnknown, match="may be made yet"), scheduler.editor.transaction() as tx:
         tx.put(table="trials", item={"id": 42})
@@ -339,16 +328,9 @@ MOVED = next(id for n in range(99) if lane_of(id := f"trial-{n}", 4) != lane_of(
 
 
 def test_a_transaction_whose_task_a_relane_moves_is_cancelled_and_can_be_made_again(
-    monkeypatch: pytest.MonkeyPatch,
+    scheduler: Scheduler,
 ) -> None:
-    scheduler = Scheduler.start()
-    transact = scheduler.store.transact
-
-    def relane_first(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
-        scheduler.editor.relane(16)
-        return transact(writes, token=token)
-
-    monkeypatch.setattr(scheduler.store, "transact", relane_first)
+    scheduler.before("transact", lambda: scheduler.editor.relane(16))
     with pytest.raises(TransactionCancelled, match="it was changed, moved or dropped since it was read"):
         start_trial(scheduler.editor, MOVED)
     assert scheduler.store.others == []

@@ -24,12 +24,7 @@ from tests.serving import serving
 
 pytestmark = pytest.mark.slow
 
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-]
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 #: Requests for each operation, of each kind; there are sixteen operations and two kinds.
 EACH = 6

@@ -38,23 +38,18 @@ def post(client: TestClient, body: str | bytes) -> Any:
     ("body", "field", "reason"),
     [
         ({"due": DUE}, "action", "is missing"),
-        (
-            {"action": "x"},
-            "due",
-            "is missing: give a time or a length of time from now; a new task can",
-        ),
+        ({"action": "x"}, "due", "is missing: give a time or a length of time from now; a new task can"),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
         ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
+        ({"action": "x", "due": DUE, "id": ".."}, "id", "cannot be named in an address"),
         ({"action": "x", "due": DUE, "dues": 1}, "dues", "is not known here"),
         ({"action": "x", "due": DUE, "payload": "x" * 400_000}, "payload", "is 400,002 bytes"),
         (7, "body", "valid dictionary"),
         ({"action": "x", "due": DUE, "spread": 10**400}, "spread", "seconds are too many"),
         ({"action": "x", "due": DUE, "id": "\ud800"}, "id", "only printable characters"),
-        ({"action": "x", "due": DUE, "id": ".."}, "id", "cannot be named in an address"),
         ({"action": "x", "due": DUE, "payload": float("nan")}, "payload", ""),
         ({"action": "x", "due": DUE, "payload": ["\ud800"]}, "payload", "has no JSON form"),
-        ({"action": "x", "in": 1, "due": DUE}, "in", "cannot be combined with a due date"),
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )
@@ -80,12 +75,7 @@ def test_all_that_is_wrong_with_a_body_is_said(client: TestClient) -> None:
         (b'{"action": "\xff"}', "it is not UTF-8"),
         (b'{"payload": ' + b"9" * 5000 + b"}", "Exceeds the limit"),
         (b"[" * 100_000, "it is nested too deeply"),
-        (
-            b'{"action": "greet", "due": "soon", "action": "boom"}',
-            "the name 'action' is twice",
-        ),
         (b'{"payload": {"a": {"b": 1, "b": 2}}}', "the name 'b' is twice in one object"),
-        ('{"action": "x"}'.encode("utf-16"), "it is not UTF-8"),
     ],
 )
 def test_a_body_that_can_be_read_in_no_way_or_in_two_is_refused(
@@ -112,27 +102,18 @@ def test_a_listing_that_cannot_be_right_is_refused(client: TestClient, query: st
 
 
 def test_a_task_that_is_not_there_is_not_found(client: TestClient) -> None:
-    for response in (
-        client.get("/api/tasks/no%2Fsuch"),
-        client.delete("/api/tasks/no%2Fsuch"),
-        client.patch("/api/tasks/no%2Fsuch", json={"payload": 1}),
-        client.patch("/api/tasks/no%2Fsuch", json={"payload": 1, "due": DUE}),
-    ):
-        document = problem(response, 404)
-        assert document["type"] == "urn:duebell:task-not-found"
-        assert document["id"] == "no/such"
+    for method, body in (("GET", None), ("DELETE", None), ("PATCH", {"payload": 1, "due": DUE})):
+        document = problem(client.request(method, "/api/tasks/no%2Fsuch", json=body), 404)
+        assert (document["type"], document["id"]) == ("urn:duebell:task-not-found", "no/such")
 
 
 @pytest.mark.parametrize("id", ["sale/42", None])
 def test_a_task_that_could_not_be_armed_is_named_and_was_stored(
     client: TestClient, editor: Editor, monkeypatch: pytest.MonkeyPatch, id: str | None
 ) -> None:
-    # Given a rule that cannot be set
     refusal = mock.Mock(side_effect=errors.AwsRefused("not allowed to PutRule"))
     monkeypatch.setattr(editor._backend.rule, "ring_at", refusal)
-    # When a task is added
     document = problem(client.post("/api/tasks", json={"action": "x", "due": DUE, "id": id}), 503)
-    # Then the answer says that it is stored, and which one it is
     assert document["stored"] is True
     assert editor.get(document["id"]).action == "x"
     if id:
@@ -164,7 +145,6 @@ def test_an_unexpected_error_shows_no_internals(client: TestClient, editor: Edit
         response = client.get("/api/status")
     problem(response, 500)
     assert "secret" not in response.text
-    assert "Traceback" not in response.text
 
 
 def test_unknown_paths_and_methods_are_problems_too(client: TestClient) -> None:

@@ -31,6 +31,11 @@ def module() -> Any:
     return found
 
 
+def properties(template: Any, name: str) -> Any:
+    """Those of this resource of the template."""
+    return template["Resources"][name]["Properties"]
+
+
 def _plain(value: Any) -> Any:
     """Without the parser's quotes and marks."""
     if isinstance(value, dict):

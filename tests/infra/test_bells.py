@@ -14,7 +14,6 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
-from duebell_shared.errors import NotArmed
 from duebell_shared.settings import Settings
 from tests.infra.test_deploy import UPDATE, deployed, function, unchanged
 from tests.support import SCHEDULED, Clock, create_schedule, let_pass_its_role
@@ -139,14 +138,3 @@ def test_arming_by_a_bell_does_not_take_the_other_ones_word(
     monkeypatch.setattr(Armer, "verify", look)
     arm_by(backend)
     assert (len(looks), schedule()) == (2, rule())
-    # And one that others set each time is given up on
-    monkeypatch.setattr(Armer, "verify", Armer.read)
-    session.client("scheduler").update_schedule(
-        Name="duebell",
-        ScheduleExpression=FAR_SENTINEL,
-        FlexibleTimeWindow={"Mode": "OFF"},
-        State="ENABLED",
-        Target=session.client("scheduler").get_schedule(Name="duebell")["Target"],
-    )
-    with pytest.raises(NotArmed, match="the schedule was set by others each time"):
-        arm_by(backend)

@@ -1,17 +1,23 @@
 """The program `duebell`, as far as it needs no AWS."""
 
+import json
 import socket
 import sys
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from bench.costs import rows
+from typer.testing import CliRunner
 
-from duebell_editor.cli.program import run
+from duebell_editor.cli.program import app, run
+from duebell_editor.simulation.cost import Usage, cost, measured
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.parameters import IN_TEMPLATE, environment_of, settings_of
+from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Precision
 from tests.e2e.support import duebell
 
 pytestmark = pytest.mark.slow
@@ -23,13 +29,6 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-
-
-def test_a_name_that_no_stack_can_have_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
-    done = duebell("deploy", "--actions", "jobs:worker", "--name", "my_queue", folder=tmp_path)
-
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot be named 'my_queue': 3 to 30 letters" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -101,8 +100,23 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
     assert given.keys() - {"Anything"} <= IN_TEMPLATE
 
 
-def test_editors_are_told_of_the_intake() -> None:
-    settings = settings_of("shop", {"Intake": "yes"})
-    assert environment_of(settings)["DUEBELL_INTAKE"] == settings.intake == "shop-intake"
-    assert Settings.from_env(environment_of(settings)).intake == "shop-intake"
-    assert "DUEBELL_INTAKE" not in environment_of(settings_of("shop", {"Intake": "no"}))
+def cost_of(*arguments: str) -> Any:
+    """What `duebell cost` tells programs."""
+    return json.loads(CliRunner().invoke(app, ("cost", *arguments)).stdout)
+
+
+def test_the_command_tells_programs_too_and_counts_occurrences() -> None:
+    options = ("--recurring", "hourly", "--precision", "second", "--json")
+    told = cost_of("--tasks", "3", *options)
+    usage = Usage(
+        tasks=3 * 720, at_a_time=1, every=timedelta(minutes=20), recurs=True, precision=Precision.SECOND
+    )
+    assert told["usd_a_month"]["total"] == pytest.approx(cost(usage, measured()).dollars, abs=1e-3)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 10, 400, 1_000])
+def test_the_command_says_what_the_page_says_of_the_same_tasks(at_a_time: int) -> None:
+    [row] = [one for one in rows(measured()) if one.what.startswith(f"once, {at_a_time:,} due at a time")]
+    tasks = 720 * at_a_time
+    told = cost_of("--tasks", str(tasks), "--at-a-time", str(at_a_time), "--json")
+    assert told["usd_a_month"]["total"] == pytest.approx(row.minute.dollars * tasks / 1e6, abs=1e-4)

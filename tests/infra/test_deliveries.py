@@ -13,7 +13,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 
 from duebell import Editor, Status, Worker
-from duebell_infra.deploy.deliveries import LISTS, as_parameter, permitted
+from duebell_infra.deploy.deliveries import CONDITIONS, LISTS, as_parameter, permitted
 from duebell_infra.deploy.options import deliveries_given
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import Delivery, delivery_of
@@ -36,35 +36,14 @@ TASK_DEFINITION = f"arn:aws:ecs:{HERE}:task-definition/report"
 ROLE = "arn:aws:iam::123456789012:role/report"
 RUN = {"cluster": "main", "container": "app", "subnets": ["subnet-1"], "roles": [ROLE]}
 
-#: The lists of targets, each with an ARN for it.
-PERMISSIONS = {
-    "SendsToQueues": ("DeliveryQueues", "sqs:SendMessage", QUEUE),
-    "SendsToTopics": ("DeliveryTopics", "sns:Publish", f"arn:aws:sns:{HERE}:due"),
-    "SendsToBuses": ("DeliveryBuses", "events:PutEvents", BUS),
-    "SendsToFunctions": (
-        "DeliveryFunctions",
-        "lambda:InvokeFunction",
-        f"arn:aws:lambda:{HERE}:function:remind",
-    ),
-    "SendsToStateMachines": ("DeliveryStateMachines", "states:StartExecution", MACHINE),
-    "SendsToTaskDefinitions": ("DeliveryTaskDefinitions", "ecs:RunTask", TASK_DEFINITION),
-    "PassesRoles": ("DeliveryRoles", "iam:PassRole", ROLE),
-    "ReadsSecrets": ("DeliverySecrets", "secretsmanager:GetSecretValue", SECRET),
-    "ReadsParameters": ("DeliveryParameters", "ssm:GetParameter", PARAMETER),
-}
 
-
-def test_each_list_of_arns_is_for_its_condition(template: Any) -> None:
-    for condition, (parameter, action, _) in PERMISSIONS.items():
-        assert LISTS[action] == parameter
+def test_each_list_of_arns_is_for_its_condition_and_editors_may_deliver_nothing(template: Any) -> None:
+    for condition, parameter in CONDITIONS.items():
         assert template["Conditions"][condition] == {
             "Fn::Not": [{"Fn::Equals": [{"Fn::Select": [0, {"Ref": parameter}]}, ""]}]
         }
-
-
-def test_editors_may_deliver_nothing(template: Any) -> None:
     editor = template["Resources"]["EditorPolicy"]["Properties"]["PolicyDocument"]
-    given = {condition: {parameter: [arn]} for condition, (parameter, _, arn) in PERMISSIONS.items()}
+    given = {condition: {parameter: [QUEUE]} for condition, parameter in CONDITIONS.items()}
     assert statements_of(editor, given) == statements_of(editor)
 
 
@@ -127,10 +106,6 @@ def test_the_role_may_do_what_the_deliveries_need_and_no_more() -> None:
     assert (
         permitted(deliveries, before={"DeliveryQueues": f"{QUEUE}2"})["DeliveryQueues"] == f"{QUEUE},{QUEUE}2"
     )
-
-
-#: The conditions of the template by the parameters that they are about.
-CONDITIONS = {parameter: condition for condition, (parameter, _, _) in PERMISSIONS.items()}
 
 
 def made(session: boto3.Session) -> dict[str, dict[str, Any]]:
@@ -197,7 +172,7 @@ def test_a_worker_may_deliver_where_it_shall_and_nowhere_else(
     for name, fields in deliveries.items():
         worker.deliver(name, **fields)
     lists = permitted(worker.deliveries, before={})
-    given = {CONDITIONS[one]: {one: text.split(",")} for one, text in lists.items()}
+    given = {name: {one: lists[one].split(",")} for name, one in CONDITIONS.items()}
     allowed = statements_of(role, given)
     guarded = Guarded(allowed)
     assert set(run(guarded).values()) == {Status.DONE}
@@ -207,9 +182,9 @@ def test_a_worker_may_deliver_where_it_shall_and_nowhere_else(
     assert len(used) == len(deliveries)
     del given["PassesRoles"]
     # And without one of them, its tasks fail, and say what is missing, and the others are done
-    for condition in [*given][:2]:
-        less = Guarded(statements_of(role, {one: lists for one, lists in given.items() if one != condition}))
-        _, action, _ = PERMISSIONS[condition]
+    for action, parameter in [*LISTS.items()][:2]:
+        without = {one: lists for one, lists in given.items() if parameter not in lists}
+        less = Guarded(statements_of(role, without))
         [missing] = {name for name, status in run(less).items() if status is not Status.DONE} - {"fifo"}
         failure = editor.get(missing).failure
         assert failure

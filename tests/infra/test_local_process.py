@@ -61,18 +61,6 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-@pytest.fixture
-def reused(state: Path) -> Path:
-    """The folder of a stack that was killed, whose note has the number of this process, as in a container."""
-    with running(state) as process:
-        note = LocalStack.read(state)
-        assert note
-        process.kill()
-        process.wait()
-    msgspec.structs.replace(note, pid=os.getpid()).write(state)
-    return state
-
-
 def test_stop_ends_it_in_order(state: Path) -> None:
     with running(state) as process:
         assert wait(state, limit=0).environment == {"AWS_REGION": "here"}
@@ -95,19 +83,25 @@ def test_one_that_was_killed_blocks_nothing(state: Path) -> None:
     assert LocalStack.read(state) is None
 
 
-def test_a_process_that_has_its_number_since_is_not_ended(
-    reused: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_process_that_has_its_number_since_is_neither_ended_nor_taken_for_it(
+    state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Given a stack that was killed, whose note has the number of this process, as in a container
+    with running(state) as process:
+        note = LocalStack.read(state)
+        assert note
+        process.kill()
+        process.wait()
+    msgspec.structs.replace(note, pid=os.getpid()).write(state)
     told: list[int] = []
     monkeypatch.setattr(os, "kill", lambda *_: told.append(1))
-    assert not stop(reused)
+    # Then it is not ended
+    assert not stop(state)
     assert not told
-
-
-def test_a_note_that_was_left_is_not_that_of_the_next_start(reused: Path) -> None:
-    # When another stack is starting, which is not ready yet
-    with StateFolder(reused), pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
-        wait(reused, limit=0)
+    # Nor is its note that of another stack, which is starting
+    msgspec.structs.replace(note, pid=os.getpid()).write(state)
+    with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
+        wait(state, limit=0)
 
 
 def test_one_that_does_not_end_is_said(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
 from duebell import Calendar, Editor, Worker, WorkerNotStarted
@@ -161,32 +160,21 @@ def test_a_worker_and_its_actions_may_do_all_they_do_and_no_more(
     assert {action for action, _ in granted(allowed) - guarded.made} == BY_LAMBDA
 
 
-@pytest.fixture
-def by_schedule(session: boto3.Session, resources: Any) -> tuple[Statements, Statements]:
-    """The rights of an editor and a worker if a schedule is the bell; there is a schedule, and no rule."""
-    create_schedule(session)
-    given: dict[str, dict[str, list[str]]] = {"HasSchedule": {}}
-    documents = (
-        resources["EditorPolicy"]["Properties"]["PolicyDocument"],
-        worker_document(resources),
-    )
-    editor, worker = (
-        [one for one in statements_of(document, given) if one["Sid"] != "Arm"] for document in documents
-    )
-    for statement in (*editor, *worker):
-        if statement["Sid"] == "PassBellRole":
-            statement["Resource"] = f"to pass {SCHEDULED['RoleArn']}"
-    return editor, worker
-
-
 @pytest.mark.parametrize("who", ["editor", "worker"])
 def test_with_a_schedule_they_may_set_it_pass_its_role_and_no_more(
-    by_schedule: tuple[Statements, Statements], who: str, clock: Clock
+    resources: Any, session: boto3.Session, who: str, clock: Clock
 ) -> None:
-    allowed = by_schedule[who == "worker"]
+    # Given a schedule, and no right to set a rule
+    create_schedule(session)
+    policy = resources["EditorPolicy"]["Properties"]["PolicyDocument"]
+    document = worker_document(resources) if who == "worker" else policy
+    allowed = [one for one in statements_of(document, {"HasSchedule": {}}) if one["Sid"] != "Arm"]
+    [passing] = [one for one in allowed if one["Sid"] == "PassBellRole"]
+    passing["Resource"] = f"to pass {SCHEDULED['RoleArn']}"
     guarded = Guarded(allowed)
     settings = replace(SETTINGS, bell=BellKind.SCHEDULE)
     backend = Backend.connect(settings, guarded.session, clock=clock, sleep=clock.sleep)
+    # When an editor or a worker works with it
     editor = Editor(backend=backend)
     editor.add("act", due=HOUR)
     assert editor.status().healthy
@@ -196,31 +184,15 @@ def test_with_a_schedule_they_may_set_it_pass_its_role_and_no_more(
         worker.action("act")(lambda: None)
         clock.advance(2 * HOUR)
         assert worker.run().done
+    # Then it made use of all rights for a schedule, and they are for this one
     here = f"arn:aws:scheduler:{REGION}:{ACCOUNT}:schedule/default/duebell"
-    of_the_bell = {one for one in guarded.made if one[0].split(":")[0] not in {"dynamodb", "sqs"}}
+    of_the_bell = {one for one in granted(allowed) if one[0].startswith(("scheduler:", "iam:"))}
     assert of_the_bell == {
         ("scheduler:GetSchedule", here),
         ("scheduler:UpdateSchedule", here),
         ("iam:PassRole", f"to pass {SCHEDULED['RoleArn']}"),
     }
-    assert of_the_bell == {
-        (action, resource)
-        for action, resource in granted(allowed)
-        if action.startswith("scheduler:") or action == "iam:PassRole"
-    }
-    # And not another schedule, its deletion, or another role
-    scheduler = guarded.session.client("scheduler")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        scheduler.get_schedule(Name="other")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        scheduler.delete_schedule(Name="duebell")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        scheduler.update_schedule(
-            Name="duebell",
-            ScheduleExpression="rate(1 day)",
-            FlexibleTimeWindow={"Mode": "OFF"},
-            Target={**SCHEDULED, "RoleArn": "arn:aws:iam::123456789012:role/admin"},
-        )
+    assert of_the_bell <= guarded.made
 
 
 def test_the_intake_may_be_taken_and_looked_at_and_no_more(
@@ -261,11 +233,6 @@ def test_the_intake_may_be_taken_and_looked_at_and_no_more(
     assert Editor(backend=backend).status().intake_waiting == 3
     assert added(policy) <= guarded.made
     assert {action for action, _ in added(policy)} == {"sqs:GetQueueAttributes"}
-
-
-def test_no_statement_is_for_every_resource(resources: Any) -> None:
-    for document in (worker_document(resources), resources["EditorPolicy"]["Properties"]["PolicyDocument"]):
-        assert all("*" not in statement["Resource"] for statement in statements_of(document))
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"

@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,13 +13,14 @@ from duebell_infra.local.service import Reloader
 
 
 class Stack:
-    """A stack whose first reloads fail so, one after the other."""
+    """A stack whose first reloads fail so, one after the other; and what its reloader says."""
 
     def __init__(self, sources: set[Path]) -> None:
         self.failures: list[Exception] = []
         self.files = sources
         self.begun = time.time_ns() + 10**12
         self.reloads = 0
+        self.said: list[str] = []
 
     def sources(self) -> set[Path]:
         return self.files
@@ -36,22 +38,15 @@ def stack(tmp_path: Path) -> Stack:
     return Stack({tmp_path / "jobs.py", tmp_path / "payloads.py"})
 
 
-class Reloads:
-    """A reloader of the stack, and what it said."""
+def reloader_of(stack: Stack) -> Callable[[], None]:
+    """Have a reloader check twice: a change counts when no other follows."""
+    reloader = Reloader(cast("Any", stack), stack.said.append)
 
-    def __init__(self, stack: Stack) -> None:
-        self.said: list[str] = []
-        self._reloader = Reloader(cast("Any", stack), self.said.append)
+    def check_twice() -> None:
+        reloader.check()
+        reloader.check()
 
-    def check_twice(self) -> None:
-        """Check twice: a change counts when no other follows."""
-        self._reloader.check()
-        self._reloader.check()
-
-
-@pytest.fixture
-def reloads(stack: Stack) -> Reloads:
-    return Reloads(stack)
+    return check_twice
 
 
 def change(file: Path) -> None:
@@ -60,31 +55,31 @@ def change(file: Path) -> None:
     os.utime(file, ns=(1, 1))
 
 
-def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
+def test_a_change_is_loaded_and_said(tmp_path: Path, stack: Stack) -> None:
+    check_twice = reloader_of(stack)
     change(tmp_path / "payloads.py")
-    reloads.check_twice()
-    assert reloads.said == ["the worker is reloaded: payloads.py changed"]
+    check_twice()
+    assert stack.said == ["the worker is reloaded: payloads.py changed"]
     assert stack.reloads == 1
 
 
-def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(
-    tmp_path: Path, stack: Stack, reloads: Reloads
-) -> None:
+def test_a_version_that_cannot_be_loaded_is_said_and_the_next_is_loaded(tmp_path: Path, stack: Stack) -> None:
+    check_twice = reloader_of(stack)
     stack.failures = [BundleFailed("no module 'x'"), SyntaxError("invalid syntax")]
     for number in range(3):
         change(tmp_path / "jobs.py")
         os.utime(tmp_path / "jobs.py", ns=(number + 2, number + 2))
-        reloads.check_twice()
+        check_twice()
     kept = "the worker is not reloaded, and the one before goes on: "
-    assert reloads.said == [
+    assert stack.said == [
         f"{kept}no module 'x'",
         f"{kept}SyntaxError: invalid syntax",
         "the worker is reloaded: jobs.py changed",
     ]
 
 
-def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack, reloads: Reloads) -> None:
-    reload_of_now = stack.reload
+def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stack) -> None:
+    check_twice, reload_of_now = reloader_of(stack), stack.reload
 
     def reload_slowly() -> None:
         if not stack.reloads:
@@ -93,14 +88,14 @@ def test_a_change_during_a_reload_is_loaded_after_it(tmp_path: Path, stack: Stac
 
     vars(stack)["reload"] = reload_slowly
     change(tmp_path / "jobs.py")
-    reloads.check_twice()
-    reloads.check_twice()
-    assert reloads.said == 2 * ["the worker is reloaded: jobs.py changed"]
+    check_twice()
+    check_twice()
+    assert stack.said == 2 * ["the worker is reloaded: jobs.py changed"]
 
 
 def test_what_was_saved_while_the_stack_started_is_loaded(tmp_path: Path, stack: Stack) -> None:
     os.utime(tmp_path / "jobs.py", ns=(stack.begun, stack.begun))
-    reloads = Reloads(stack)
-    reloads.check_twice()
-    reloads.check_twice()
-    assert reloads.said == ["the worker is reloaded: jobs.py changed"]
+    check_twice = reloader_of(stack)
+    check_twice()
+    check_twice()
+    assert stack.said == ["the worker is reloaded: jobs.py changed"]

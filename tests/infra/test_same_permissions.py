@@ -1,91 +1,137 @@
 """CloudFormation and Terraform allow the same, on the same: roles, queues, versions of the worker."""
 
+import re
 from typing import Any
 
-from tests.infra.both import properties
-from tests.infra.policies import ACCOUNT, granted, statements_of, worker_document
+from duebell_infra.deploy.deliveries import LISTS
+from tests.infra.conftest import properties
+from tests.infra.policies import ACCOUNT, statements_of, worker_document
 from tests.support import REGION
+
+HERE = f"{REGION}:{ACCOUNT}"
+WORKER = f"arn:aws:lambda:{HERE}:function:duebell"
+
+#: Values of the module as the template's are resolved.
+RESOLVED = {
+    "${local.woken}": "${local.worker}:live",
+    "${data.aws_partition.here.partition}": "aws",
+    "${data.aws_region.here.name}": REGION,
+    "${data.aws_caller_identity.here.account_id}": ACCOUNT,
+    "${var.name}": "duebell",
+    "${var.kms_key_arn}": "the key",
+    "${aws_cloudwatch_log_group.worker.arn}:*": "the ARN of Log",  # CloudFormation's ends with it
+    "${aws_iam_role.bell[*].arn}": "the ARN of BellRole",
+    "${aws_sqs_queue.failed_runs.arn}": f"arn:aws:sqs:{HERE}:duebell-failed-runs",
+    "${aws_sqs_queue.lost_rings.arn}": f"arn:aws:sqs:{HERE}:duebell-lost-rings",
+}
+RESOLVED |= {
+    f"${{aws_sqs_queue.{name}[{which}].arn}}": f"the ARN of {ours}"
+    for name, ours in (("intake", "IntakeQueue"), ("intake_dead_letters", "IntakeDeadLetters"))
+    for which in "0*"
+}
+
+#: The queues that the template names in one place and refers to in another.
+QUEUE_ARNS = {
+    "the ARN of FailedRuns": f"arn:aws:sqs:{HERE}:duebell-failed-runs",
+    "the ARN of LostRings": f"arn:aws:sqs:{HERE}:duebell-lost-rings",
+}
+
+#: The effect, the actions, the resources and the conditions of statements, by their Sids.
+Allowed = dict[str, tuple[str, set[str], set[str], dict[tuple[str, str], set[str]]]]
+
+
+def listed(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def ours(template: Any, document: Any) -> Allowed:
+    """The statements if all is turned on, with deliveries to nothing."""
+    lists: dict[str, list[str]] = {parameter: [] for parameter in LISTS.values()}
+    given = {
+        name: {"KmsKeyArn": ["the key"], **lists} if name == "HasKey" else {}
+        for name in template["Conditions"]
+    }
+    return {
+        one["Sid"]: (
+            one["Effect"],
+            {*listed(one["Action"])},
+            {QUEUE_ARNS.get(resource, resource) for resource in listed(one["Resource"])},
+            {
+                (test, variable): {*listed(value)}
+                for test, variables in one.get("Condition", {}).items()
+                for variable, value in variables.items()
+            },
+        )
+        for one in statements_of(document, given)
+    }
+
+
+def theirs(module: Any, name: str) -> Allowed:
+    """The same of a document of the module."""
+
+    def plain(text: str) -> str:
+        for value, resolved in RESOLVED.items():
+            text = text.replace(value, resolved)
+        inner = re.sub(r"\$\{local\.(\w+)\}", lambda local: module["locals"][local[1]], text)
+        return text if inner == text else plain(inner)
+
+    document = module["data"]["aws_iam_policy_document"][name]
+    statements = list(document["statement"])
+    for dynamic in (one["statement"] for one in document.get("dynamic", [])):
+        [content] = dynamic["content"]
+        if "deliveries_allowed" in dynamic["for_each"]:
+            statements += (
+                {"sid": one["sid"], "actions": [one["action"]], "resources": []}
+                for one in module["locals"]["delivery_permissions"].values()
+            )
+        else:
+            value = re.sub(r'.* \? (?:\[\] : )?\[(?:"(.*)"|(.*?))\].*', _value, dynamic["for_each"])
+            resources = [one.replace("${statement.value}", value) for one in content["resources"]]
+            statements.append({**content, "resources": resources})
+    return {
+        one["sid"]: (
+            one.get("effect", "Allow"),
+            {*one["actions"]},
+            {*map(plain, one["resources"])},
+            {
+                (each["test"], each["variable"]): {*map(plain, each["values"])}
+                for each in one.get("condition", [])
+            },
+        )
+        for one in statements
+    }
+
+
+def _value(found: "re.Match[str]") -> str:
+    return found[1] or f"${{{found[2]}}}"
 
 
 def test_the_permissions(template: Any, module: Any) -> None:
-    documents = module["data"]["aws_iam_policy_document"]
-    editor = _allowed(documents["editor"])
-    counting = _allowed(documents["editor_policy"])
-    assert editor | counting == _ours(properties(template, "EditorPolicy")["PolicyDocument"])
-    worker = editor | _allowed(documents["worker"]) | _delivering(module)
-    assert worker == _ours(worker_document(template["Resources"]))
-
-
-def test_the_permissions_are_for_the_same(template: Any, module: Any) -> None:
-    partition, place = "${data.aws_partition.here.partition}", "${local.place}"
-    assert module["locals"]["table"] == f"arn:{partition}:dynamodb:{place}:table/${{var.name}}"
-    assert module["locals"]["rule"] == f"arn:{partition}:events:{place}:rule/${{var.name}}"
-    assert module["locals"]["schedule"] == f"arn:{partition}:scheduler:{place}:schedule/default/${{var.name}}"
-    assert module["locals"]["worker"] == f"arn:{partition}:lambda:{place}:function:${{var.name}}"
-    here = f"{REGION}:{ACCOUNT}"
-    means = {
-        "${local.table}": f"arn:aws:dynamodb:{here}:table/duebell",
-        "${local.table}/index/due-index": f"arn:aws:dynamodb:{here}:table/duebell/index/due-index",
-        "${local.table}/index/past-index": f"arn:aws:dynamodb:{here}:table/duebell/index/past-index",
-        "${local.worker}": f"arn:aws:lambda:{here}:function:duebell",
-        "${local.rule}": f"arn:aws:events:{here}:rule/duebell",
-        "${aws_cloudwatch_log_group.worker.arn}:*": "the ARN of Log",  # CloudFormation's ends with it
-        "${aws_sqs_queue.failed_runs.arn}": "the ARN of FailedRuns",
+    editor = theirs(module, "editor")
+    policy = properties(template, "EditorPolicy")["PolicyDocument"]
+    assert ours(template, policy) == editor | theirs(module, "editor_policy")
+    worker = ours(template, worker_document(template["Resources"]))
+    assert worker == editor | theirs(module, "worker")
+    # A key is for what asks for it on their behalf, and the schedule's role for its service
+    assert {sid: conditions for sid, (*_, conditions) in worker.items() if conditions} == {
+        "Key": {("StringLike", "kms:ViaService"): {f"dynamodb.{REGION}.*"}},
+        "WorkerKey": {("StringLike", "kms:ViaService"): {f"lambda.{REGION}.*", f"sqs.{REGION}.*"}},
+        "PassBellRole": {("StringEquals", "iam:PassedToService"): {"scheduler.amazonaws.com"}},
+        "NotByItself": {("ArnEquals", "lambda:SourceFunctionArn"): {WORKER}},
     }
-    documents = module["data"]["aws_iam_policy_document"]
-    theirs = {
-        statement["sid"]: [means[resource] for resource in statement["resources"]]
-        for statement in [*documents["editor"]["statement"], *documents["worker"]["statement"]]
-    }
-    of_bells = {
-        one["for_each"]: one["content"][0]
-        for one in (dynamic["statement"] for dynamic in documents["editor"]["dynamic"])
-        if any(word in one["for_each"] for word in ("has_rule", "has_schedule", "aws_iam_role.bell"))
-    }
-    assert {given: one["sid"] for given, one in of_bells.items()} == {
-        "${local.has_rule ? [local.rule] : []}": "Arm",
-        "${local.has_schedule ? [local.schedule] : []}": "ArmSchedule",
-        "${aws_iam_role.bell[*].arn}": "PassBellRole",
-    }
-    assert all(one["resources"] == ["${statement.value}"] for one in of_bells.values())
-    theirs |= {
-        "Arm": [means["${local.rule}"]],
-        "ArmSchedule": [f"arn:aws:scheduler:{here}:schedule/default/duebell"],
-        "PassBellRole": ["the ARN of BellRole"],
-    }
-    role = worker_document(template["Resources"])
-    both = statements_of(role, {"HasSchedule": {}})
-    assert theirs == {statement["Sid"]: [statement["Resource"]] for statement in both}
-
-
-def test_the_schedules_role_may_be_passed_to_its_service_only(template: Any, module: Any) -> None:
-    role = worker_document(template["Resources"])
-    for document in (role, properties(template, "EditorPolicy")["PolicyDocument"]):
-        [ours] = [one for one in statements_of(document, {"HasSchedule": {}}) if one["Sid"] == "PassBellRole"]
-        assert ours["Condition"] == {"StringEquals": {"iam:PassedToService": "scheduler.amazonaws.com"}}
-    documents = module["data"]["aws_iam_policy_document"]
-    contents = [one["statement"]["content"][0] for one in documents["editor"]["dynamic"]]
-    [theirs] = [one for one in contents if one["sid"] == "PassBellRole"]
-    assert theirs["condition"] == [
-        {
-            "test": "StringEquals",
-            "variable": "iam:PassedToService",
-            "values": ["scheduler.amazonaws.com"],
-        }
-    ]
+    # And the code in a VPC may not change its network
+    effect, denied, *_ = worker["NotByItself"]
+    assert (effect, denied) == ("Deny", {one for one in worker["Network"][1] if "Describe" not in one})
 
 
 def test_the_schedule_may_wake_the_worker_and_nothing_else(template: Any, module: Any) -> None:
-    ours = properties(template, "BellRole")
-    assert _ours(ours["Policies"][0]["PolicyDocument"]) == _allowed(
-        module["data"]["aws_iam_policy_document"]["bell"]
-    )
-    worker = properties(template, "Schedule")["Target"]["Arn"]
-    wake, lost, _ = ours["Policies"][0]["PolicyDocument"]["Statement"]
-    assert (wake["Action"], wake["Resource"]) == ("lambda:InvokeFunction", worker)
-    assert (lost["Action"], lost["Resource"]) == ("sqs:SendMessage", {"Fn::GetAtt": ["LostRings", "Arn"]})
+    role = properties(template, "BellRole")
+    allowed = ours(template, role["Policies"][0]["PolicyDocument"])
+    assert allowed == theirs(module, "bell")
+    assert allowed.keys() == {"Wake", "LostRings", "Key"}
+    assert allowed["Wake"][1:3] == ({"lambda:InvokeFunction"}, {f"{WORKER}:live"})
     # Only EventBridge Scheduler, for a schedule of this account's default group
-    [trust] = ours["AssumeRolePolicyDocument"]["Statement"]
+    [trust] = role["AssumeRolePolicyDocument"]["Statement"]
     assert trust["Principal"] == {"Service": "scheduler.amazonaws.com"}
     group = "arn:${AWS::Partition}:scheduler:${AWS::Region}:${AWS::AccountId}:schedule-group/default"
     assert trust["Condition"]["StringEquals"] == {
@@ -94,94 +140,6 @@ def test_the_schedule_may_wake_the_worker_and_nothing_else(template: Any, module
     }
     assumed = module["data"]["aws_iam_policy_document"]["assumed_by_scheduler"]["statement"][0]
     assert {one["variable"] for one in assumed["condition"]} == set(trust["Condition"]["StringEquals"])
-
-
-def test_a_key_is_for_what_asks_for_it_on_their_behalf_only(template: Any, module: Any) -> None:
-    # Given what each is allowed with a key, in CloudFormation
-    editor = _conditions(properties(template, "EditorPolicy")["PolicyDocument"])
-    worker = _conditions(worker_document(template["Resources"]))
-    # Then an editor may use it as DynamoDB asks for the table's items, and no otherwise
-    assert editor == {"Key": {"dynamodb.${AWS::Region}.*"}}
-    assert worker == editor | {"WorkerKey": {"lambda.${AWS::Region}.*", "sqs.${AWS::Region}.*"}}
-    # And the same in Terraform, whose worker has what its editor has
-    documents = module["data"]["aws_iam_policy_document"]
-    theirs = {name: _their_conditions(documents[name]) for name in ("editor", "worker")}
-    assert theirs["editor"] == editor
-    assert theirs["editor"] | theirs["worker"] == worker
-
-
-def test_the_code_in_a_vpc_may_not_change_its_network(template: Any, module: Any) -> None:
-    role = worker_document(template["Resources"])
-    ours = {one["Fn::If"][1]["Sid"]: one["Fn::If"][1] for one in role["Statement"] if "Fn::If" in one}
-    denied = ours["NotByItself"]
-    assert denied["Effect"] == "Deny"
-    assert set(denied["Action"]) == {one for one in ours["Network"]["Action"] if "Describe" not in one}
-    worker = "arn:${AWS::Partition}:lambda:${AWS::Region}:${AWS::AccountId}:function:${Name}"
-    assert denied["Condition"] == {"ArnEquals": {"lambda:SourceFunctionArn": {"Fn::Sub": worker}}}
-
-    dynamics = module["data"]["aws_iam_policy_document"]["worker"]["dynamic"]
-    statements = [one["statement"]["content"][0] for one in dynamics]
-    [theirs] = [one for one in statements if one["sid"] == "NotByItself"]
-    assert theirs["effect"] == "Deny"
-    assert theirs["condition"] == [
-        {"test": "ArnEquals", "variable": "lambda:SourceFunctionArn", "values": ["${local.worker}"]}
-    ]
-
-
-def _conditions(document: Any) -> dict[str, set[str]]:
-    """What each conditional statement is for: always by `kms:ViaService`."""
-    found = {}
-    for given in document["Statement"]:
-        statement = given["Fn::If"][1] if "Fn::If" in given else given
-        if any(action.startswith("kms:") for action in statement["Action"]):
-            values = statement["Condition"]["StringLike"]["kms:ViaService"]
-            found[statement["Sid"]] = {
-                one["Fn::Sub"] for one in (values if isinstance(values, list) else [values])
-            }
-    return found
-
-
-def _their_conditions(document: Any) -> dict[str, set[str]]:
-    found = {}
-    for dynamic in document.get("dynamic", []):
-        [statement] = dynamic["statement"]["content"]
-        if statement["actions"][0].startswith("kms:"):
-            [condition] = statement["condition"]
-            assert (condition["test"], condition["variable"]) == ("StringLike", "kms:ViaService")
-            found[statement["sid"]] = {
-                value.replace("${data.aws_region.here.name}", "${AWS::Region}")
-                for value in condition["values"]
-            }
-    return found
-
-
-def _delivering(module: Any) -> dict[str, set[str]]:
-    return {one["sid"]: {one["action"]} for one in module["locals"]["delivery_permissions"].values()}
-
-
-def _allowed(document: Any) -> dict[str, set[str]]:
-    statements = list(document["statement"])
-    for dynamic in document.get("dynamic", []):
-        if "delivery_permissions" not in str(dynamic):
-            statements += dynamic["statement"]["content"]
-    return {statement["sid"]: set(statement["actions"]) for statement in statements}
-
-
-def _ours(document: Any) -> dict[str, set[str]]:
-    found = {}
-    for given in document["Statement"]:
-        statement = given["Fn::If"][1] if "Fn::If" in given else given
-        actions = statement["Action"]
-        found[statement["Sid"]] = {actions} if isinstance(actions, str) else set(actions)
-    return found
-
-
-QUEUES = {
-    "LostRings": "lost_rings",
-    "FailedRuns": "failed_runs",
-    "IntakeQueue": "intake",
-    "IntakeDeadLetters": "intake_dead_letters",
-}
 
 
 def test_a_message_is_hidden_for_six_times_the_longest_run_and_the_batch_window(
@@ -213,23 +171,20 @@ def test_no_queue_takes_a_call_without_tls(template: Any, module: Any) -> None:
                 if statement["Effect"] == "Deny":
                     for queue in one["Properties"]["Queues"]:
                         denied[queue.get("Ref") or queue["Fn::If"][1]["Ref"]] = statement
-    assert set(denied) == set(QUEUES)
+    assert denied.keys() == {"LostRings", "FailedRuns", "IntakeQueue", "IntakeDeadLetters"}
     for statement in denied.values():
         assert (statement["Principal"], statement["Action"]) == ("*", "sqs:*")
         assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
-    documents = module["data"]["aws_iam_policy_document"]
-    [theirs] = documents["tls_only"]["statement"]
-    assert (theirs["effect"], theirs["actions"]) == ("Deny", ["sqs:*"])
-    assert theirs["condition"] == [{"test": "Bool", "variable": "aws:SecureTransport", "values": ["false"]}]
-    assert documents["lost_rings"]["source_policy_documents"] == [
-        "${data.aws_iam_policy_document.tls_only.json}"
-    ]
-    for name in set(QUEUES.values()) - {"lost_rings"}:
-        queue = module["resource"]["aws_sqs_queue"][name]
-        assert queue["policy"] == "${data.aws_iam_policy_document.tls_only.json}"
+    document = "${data.aws_iam_policy_document.tls_only.json}"
+    insecure = {("Bool", "aws:SecureTransport"): {"false"}}
+    assert theirs(module, "tls_only") == {"TlsOnly": ("Deny", {"sqs:*"}, {"*"}, insecure)}
+    documents, queues = module["data"]["aws_iam_policy_document"], module["resource"]["aws_sqs_queue"]
+    assert documents["lost_rings"]["source_policy_documents"] == [document]
+    policies = {name: queue["policy"] for name, queue in queues.items() if name != "lost_rings"}
+    assert policies == dict.fromkeys(("failed_runs", "intake", "intake_dead_letters"), document)
     # Whoever lets others send to the intake gives its queue another policy.
-    assert module["resource"]["aws_sqs_queue"]["intake"]["lifecycle"] == [{"ignore_changes": ["policy"]}]
+    assert queues["intake"]["lifecycle"] == [{"ignore_changes": ["policy"]}]
 
 
 NONE = {"Ref": "AWS::NoValue"}
@@ -251,16 +206,6 @@ def test_all_that_call_or_wake_the_worker_do_so_by_the_alias(template: Any) -> N
     assert variables["DUEBELL_FUNCTION"] == by_alias({"Fn::Sub": "${Name}:live"}, {"Ref": "Name"})
     output = template["Outputs"]["FunctionName"]["Value"]
     assert output == by_alias({"Fn::Sub": "${Function}:live"}, {"Ref": "Function"})
-
-
-def test_editors_and_worker_may_call_it_only_where_it_is(template: Any) -> None:
-    there = ("lambda:InvokeFunction", f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:duebell:live")
-    for document in (
-        properties(template, "EditorPolicy")["PolicyDocument"],
-        worker_document(template["Resources"]),
-    ):
-        assert there not in granted(statements_of(document))
-        assert there in granted(statements_of(document, {"StartsFromSnapshot": {}}))
 
 
 def test_another_key_makes_another_version_of_another_function(template: Any) -> None:

@@ -1,47 +1,29 @@
 """A table that no stack manages gets the settings, the index and the throughput that the template gives."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 import pytest
 
 from duebell_infra.deploy.queue_table import QueueTable
 from duebell_infra.errors import DeployFailed
-from tests.infra.both import properties
 from tests.support import create_table
 
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
-
 pytestmark = pytest.mark.moto
-
-
-@pytest.fixture
-def dynamodb(session: boto3.Session) -> "DynamoDBClient":
-    return session.client("dynamodb")
-
-
-@pytest.fixture
-def key(session: boto3.Session) -> str:
-    """A key of the customer's."""
-    arn: str = session.client("kms").create_key()["KeyMetadata"]["Arn"]
-    return arn
 
 
 def take_up(session: boto3.Session, name: str = "duebell", **parameters: str) -> list[str]:
     return QueueTable(session, name).take_up(parameters)
 
 
-def test_a_table_gets_what_the_template_gives_one(
-    session: boto3.Session, dynamodb: "DynamoDBClient", template: Any
-) -> None:
+def test_a_table_gets_what_the_template_gives_one(session: boto3.Session, template: Any) -> None:
+    dynamodb = session.client("dynamodb")
     assert take_up(session) == [
         "point-in-time recovery on",
         "expiry by expires_at on",
         "deletion protection on",
     ]
-    declared = properties(template, "Table")
+    declared = template["Resources"]["Table"]["Properties"]
     table = dynamodb.describe_table(TableName="duebell")["Table"]
     assert table["DeletionProtectionEnabled"] is True
     backups = dynamodb.describe_continuous_backups(TableName="duebell")["ContinuousBackupsDescription"]
@@ -54,21 +36,17 @@ def test_a_table_gets_what_the_template_gives_one(
     assert take_up(session, DeletionProtection="no") == ["deletion protection off"]
 
 
-def encrypted(session: boto3.Session, key: str | None) -> str:
-    """The name of a protected table that is encrypted with this key, or with AWS's managed one."""
-    encryption = {"Enabled": True, **({"KMSMasterKeyId": key} if key else {})}
+def test_a_table_that_is_encrypted_or_paid_for_otherwise_is_refused(session: boto3.Session) -> None:
+    # Given a protected table that is encrypted with a key of the customer's
+    name, key = "encrypted", session.client("kms").create_key()["KeyMetadata"]["Arn"]
 
     def encrypt(params: dict[str, Any], **_: Any) -> None:
-        params["SSESpecification"] = encryption
+        params["SSESpecification"] = {"Enabled": True, "KMSMasterKeyId": key}
 
     session.events.register("provide-client-params.dynamodb.CreateTable", encrypt)
-    create_table(session, "encrypted")
-    session.client("dynamodb").update_table(TableName="encrypted", DeletionProtectionEnabled=True)
-    return "encrypted"
-
-
-def test_a_table_that_is_encrypted_or_paid_for_otherwise_is_refused(session: boto3.Session, key: str) -> None:
-    name = encrypted(session, key)
+    create_table(session, name)
+    session.client("dynamodb").update_table(TableName=name, DeletionProtectionEnabled=True)
+    # Then it is taken up only as it is
     with pytest.raises(DeployFailed, match=f"give --parameter KmsKeyArn={key}, or change it with `aws"):
         take_up(session, name)
     with pytest.raises(DeployFailed, match="the key that DynamoDB owns: give --parameter KmsKeyArn=,"):

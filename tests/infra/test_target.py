@@ -11,11 +11,6 @@ from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.errors import InvalidDeployment
 
 
-def test_lambda_on_arm_is_the_default() -> None:
-    target = Target()
-    assert (target.runtime, target.architecture, target.place) == ("python3.13", "arm64", Place.LAMBDA)
-
-
 def test_the_most_demanding_wheels_come_first() -> None:
     platforms = Target(architecture=Architecture.X86_64).wheel_platforms
     assert platforms[0] == "manylinux_2_34_x86_64"

@@ -1,31 +1,15 @@
 """The template: what other parts rely on, and what keeps an armed rule undisturbed."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
 from cfnlint.decode import decode  # type: ignore[import-untyped]
 
-from duebell_infra.deploy.stack import (
-    template_file,
-    template_text,
-)
+from duebell_infra.deploy.stack import template_file, template_text
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.bell.wiring import DESCRIPTION
-
-
-def texts(value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield str(key)
-            yield from texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from texts(inner)
-    else:
-        yield str(value)
 
 
 def referred(value: Any) -> set[str]:

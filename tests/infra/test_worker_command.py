@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from duebell import Worker
+from duebell import Editor, Worker
 from duebell_infra.local import worker_command
 from duebell_infra.local.worker_command import serving_health
 from duebell_infra.testing import InlinePool
@@ -57,20 +57,6 @@ def test_what_cannot_be_right_is_told_before_anything_is_called(
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_a_port_that_is_taken_is_told_with_the_options_that_choose_another(tmp_path: Path) -> None:
-    (tmp_path / "jobs.py").write_text("from duebell import Worker\nworker = Worker.from_env()")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        options = ("--region", "eu-central-1", "--health-port", port)
-        done = duebell("worker", "--actions", "jobs:worker", *options, folder=tmp_path)
-    assert done.returncode == 2
-    assert f"port {port} cannot be used" in done.stderr
-    assert "--health-port" in done.stderr
-
-
 # Its health over HTTP.
 
 
@@ -102,10 +88,13 @@ def test_the_status_tells_the_health(url: str, health: dict[str, Any]) -> None:
     assert (status, json.loads(body)["error"]) == (503, "no answer")
 
 
-def test_an_address_that_is_not_this_machines_is_refused() -> None:
-    given = ("192.0.2.1", 0, lambda: Health(is_well=True, state=State.WAITING))
-    with pytest.raises(InvalidSettings, match="--health-host"), serving_health(*given):
-        pass
+def test_an_address_that_cannot_be_had_is_told_with_the_options_that_choose_another(url: str) -> None:
+    taken = int(url.rpartition(":")[2])
+    for host, port in (("192.0.2.1", 0), ("127.0.0.1", taken)):
+        message = f"port {port} cannot be used.*--health-port.*--health-host"
+        given = (host, port, lambda: Health(is_well=True, state=State.WAITING))
+        with pytest.raises(InvalidSettings, match=message), serving_health(*given):
+            pass
 
 
 def test_a_client_that_sends_slowly_is_cut_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,8 +137,6 @@ def test_the_documented_role_can_do_all_that_a_process_does(
         ran.append(task.id)
         if len(ran) == 1:
             raise ValueError("not yet")
-
-    from duebell import Editor  # noqa: PLC0415
 
     Editor(backend=backend).add("act", due=timedelta(seconds=30), id="a")
     process = Process(worker)

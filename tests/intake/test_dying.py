@@ -33,20 +33,15 @@ class Taking(World):
         assert again(intake.take(batch)) == []
 
 
-def _batch(queues: Queues) -> list[dict[str, Any]]:
-    """Adds, one and many; a move to before them all; a wrong entry; two changes; an update; pushes."""
-    messages = [
-        {"action": "remind", "in": 7200, "payload": 0},
-        [{"action": "remind", "in": 7200 + n, "payload": n} for n in range(1, 6)],
-        [{"do": "move", "id": "daily", "in": 1800}, {"action": "remind", "due": "tomorrow"}],
-        [{"do": "move", "id": "old", "in": 3600}, {"do": "cancel", "id": "old"}],
-        {"do": "update", "id": "other", "payload": 2},
-        [{**PUSH, "in": 9000, "payload": "first"}, {**PUSH, "in": 9600, "payload": "last"}],
-    ]
-    queues.send(*messages)
-    received = queues.received()
-    assert len(received) == len(messages)
-    return received
+#: Adds, one and many; a move to before them all; a wrong entry; two changes; an update; pushes.
+BATCH = (
+    {"action": "remind", "in": 7200, "payload": 0},
+    [{"action": "remind", "in": 7200 + n, "payload": n} for n in range(1, 6)],
+    [{"do": "move", "id": "daily", "in": 1800}, {"action": "remind", "due": "tomorrow"}],
+    [{"do": "move", "id": "old", "in": 3600}, {"do": "cancel", "id": "old"}],
+    {"do": "update", "id": "other", "payload": 2},
+    [{**PUSH, "in": 9000, "payload": "first"}, {**PUSH, "in": 9600, "payload": "last"}],
+)
 
 
 def test_nothing_is_lost_when_a_process_dies_at_any_call() -> None:
@@ -61,7 +56,9 @@ def play(now: Taking) -> None:
     editor.add("report", schedule="rate(1 day)", start=NOON + 20 * HOUR, id="daily")
     for id in ("old", "other", "index"):
         editor.add("remind", due=20 * HOUR, id=id)
-    batch = _batch(queues)
+    queues.send(*BATCH)
+    batch = queues.received()
+    assert len(batch) == len(BATCH)
     try:
         now.take(batch, dies_at=now.number)
         now.lived = True
@@ -79,9 +76,7 @@ def play(now: Taking) -> None:
     assert (pushed.due, pushed.payload, pushed.rev) == (NOON + timedelta(minutes=160), "last", 2)
     assert editor.get("old").status is Status.CANCELLED
     # The rule rings for the task that was moved to before all others
-    minute = minute_of(now.processes.expression(), NOON)
-    assert minute
-    assert minute <= NOON + HOUR / 2
+    assert (minute_of(now.processes.expression(), NOON) or NOON + HOUR) <= NOON + HOUR / 2
     assert editor.status().healthy
     # A dead letter may come twice, if the process died before it was known to be sent
     dead = queues.dead()

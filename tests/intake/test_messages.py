@@ -14,7 +14,7 @@ from tests.support import NOON
 
 HOUR = timedelta(hours=1)
 DUE = {"due": "2026-12-31T00:00:00Z"}
-PUSH = {"if_exists": "push"}
+PUSH = {"action": "a", "if_exists": "push"}
 EVENT = "17793124-05d4-b198-2fde-7ededc63b103"
 
 
@@ -37,7 +37,7 @@ def test_in_counts_from_when_the_message_was_sent_however_often_it_comes() -> No
     assert {wanted(entry, sent=NOON - HOUR, received=n)["due"] for n in (1, 7)} == {NOON}
     move = {"do": "move", "id": "a", "in": 3600}
     assert wanted(move, sent=NOON - HOUR).fields == {"due": NOON}
-    push = wanted({**entry, "id": "one", "max_wait": 7200, **PUSH}, sent=NOON - HOUR)
+    push = wanted({**PUSH, "in": 3600, "id": "one", "max_wait": 7200}, sent=NOON - HOUR)
     assert (push.fields["due"], push.max_wait, push.sent) == (NOON, 2 * HOUR, NOON - HOUR)
 
 
@@ -101,32 +101,12 @@ WRONG = {
     ),
     "an unknown verb": ({"do": "pause", "id": "a"}, "do", "not one of add, move, update, cancel"),
     "a backfill without an end": ({"do": "backfill", "id": "a", "start": DUE["due"]}, "end", "is missing"),
-    "a backfill of more": (
-        {"do": "backfill", "id": "a", "start": DUE["due"], "end": DUE["due"], "payload": 1},
-        "payload",
-        "is no field for do 'backfill'",
-    ),
+    "a backfill of more": ({"do": "backfill", "id": "a", "payload": 1}, "payload", "is no field for do"),
     "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
-    "no due date": ({"action": "a"}, "due", "is missing: give a time or a length"),
     "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
     "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
-    "pushing nothing named": ({"action": "a", **PUSH, **DUE}, "id", "a push needs one"),
-    "pushing to nowhere": ({"action": "a", **PUSH, "id": "a"}, "due", "is missing: give a time or a length"),
-    "pushing what recurs": (
-        {"action": "a", **PUSH, "id": "a", "schedule": "rate(1 day)"},
-        "schedule",
-        "cannot be pushed",
-    ),
-    "a limit of another type": (
-        {"action": "a", **PUSH, "id": "a", "max_wait": "1h", **DUE},
-        "max_wait",
-        "a number of seconds",
-    ),
-    "a limit below nothing": (
-        {"action": "a", **PUSH, "id": "a", "max_wait": -1, **DUE},
-        "max_wait",
-        "a millisecond or more",
-    ),
+    "pushing nothing named": ({**PUSH, **DUE}, "id", "a push needs one"),
+    "pushing what recurs": ({**PUSH, "id": "a", "schedule": "rate(1 day)"}, "schedule", "cannot be pushed"),
     "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "needs if_"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),

@@ -66,9 +66,7 @@ def test_an_older_event_that_comes_late_or_twice_changes_nothing(events: Events,
     assert events.found == (12 * MINUTE, "m-3")
 
 
-@pytest.mark.parametrize(
-    "author", ["CI pushed main", "intake m-1 pushed 2199-12-31T00:00:00.000Z", "intake m-2", "intake m-2-0"]
-)
+@pytest.mark.parametrize("author", ["intake m-1 pushed 2199-12-31T00:00:00.000Z", "intake m-2"])
 def test_an_author_of_any_name_silences_no_event(events: Events, inbox: Inbox, author: str) -> None:
     anna = inbox.editor.acting_as(author)
     anna.add("index", due=MINUTE, id="one")
@@ -140,10 +138,8 @@ def test_pushes_and_changes_of_a_list_are_made_once_in_its_order(inbox: Inbox) -
 
     # Given a list that adds by a push, cancels, and pushes twice; and that comes again with one change more
     changes = [push(1), {"do": "cancel", "id": "one"}, push(2), push(3)]
-    for longer, found in (
-        (changes, (3, 3)),
-        ([*changes, {"do": "update", "id": "one", "payload": 4}], (4, 4)),
-    ):
+    more = [*changes, {"do": "update", "id": "one", "payload": 4}]
+    for longer, found in ((changes, (3, 3)), (more, (4, 4))):
         inbox.take(record(longer))
         after = inbox.editor.get("one")
         assert (after.payload, after.rev) == found

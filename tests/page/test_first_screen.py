@@ -319,9 +319,7 @@ def test_what_has_been_and_what_comes_are_one_strip_with_now_in_the_middle(
 ) -> None:
     # Given a task an hour, besides those of the scene, and one that is late
     scene.kept_up("hourly-sync", "rate(1 hour)", since=utc_now() - timedelta(hours=30, minutes=10))
-    late = scene.editor.add("x", due=timedelta(minutes=1), id="late")
-    due = utc_now() - timedelta(hours=3)
-    assert scene.store.save(late, msgspec.structs.replace(late, due=due, queued=due, rev=late.rev + 1))
+    scene.overdue("late", minutes=180)
     # When the page is opened
     page = open_page(url)
     bars = page.locator("#chart button")

@@ -11,7 +11,6 @@ from duebell import Then
 from duebell_shared.instants import utc_now
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.status import RetentionPolicy, Status
-from duebell_shared.tasks.task import Task
 from tests.page.conftest import Open
 from tests.page.reader import PHONE, fits, has_focus, is_accessible, press, says, show
 from tests.page.scene import Scene
@@ -65,17 +64,7 @@ def test_a_task_that_was_opened_while_the_server_was_away_is_shown_when_it_is_ba
 
 
 def test_a_task_tells_why_it_waits_and_a_late_one_at_once(open_page: Open, url: str, scene: Scene) -> None:
-    # Given a task that should have been started, besides those of the shop
-    past = utc_now().replace(microsecond=0) - timedelta(minutes=9)
-    late = Task(
-        id="late",
-        lane=scene.editor.queue.lane_of("late"),
-        action="charge",
-        due=past,
-        queued=past,
-        created_at=past,
-    )
-    assert scene.store.insert(late)
+    scene.overdue("late")
     page = open_page(url)
     show(page, "sale-50")
     panel = page.get_by_role("dialog", name="sale-50")

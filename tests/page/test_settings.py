@@ -4,26 +4,22 @@ import re
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 from playwright.sync_api import Locator, Page, expect
 
 from duebell import Editor
-from duebell_shared.settings import Color
+from duebell_shared.settings import Color, Settings
 from tests.page.conftest import Open
 from tests.page.reader import PHONE, box, fits, is_accessible, press
 from tests.page.scene import Scene
 from tests.serving import serving
 
 
-def called(scene: Scene, **more: Any) -> Editor:
-    backend = scene.editor._backend
-    return Editor(
-        backend=msgspec.structs.replace(backend, settings=msgspec.structs.replace(backend.settings, **more))
-    )
+def called(**settings: Any) -> Editor:
+    return Scene(settings=Settings(**settings)).editor
 
 
-def test_production_is_hard_to_mistake(open_page: Open, scene: Scene) -> None:
-    with serving(called(scene, name="production", color=Color.RED)) as url:
+def test_production_is_hard_to_mistake(open_page: Open) -> None:
+    with serving(called(name="production", color=Color.RED)) as url:
         for path in ("", "schedules", "actions"):
             page = open_page(url + path)
             expect(page.locator("#environment")).to_contain_text("production")
@@ -36,8 +32,8 @@ def test_without_a_colour_the_name_is_shown(page: Page) -> None:
     assert page.evaluate("getComputedStyle(document.documentElement).borderTopWidth") == "0px"
 
 
-def test_the_longest_name_covers_nothing(open_page: Open, scene: Scene) -> None:
-    with serving(called(scene, name="m" * 60, color=Color.BLUE)) as url:
+def test_the_longest_name_covers_nothing(open_page: Open) -> None:
+    with serving(called(name="m" * 60, color=Color.BLUE)) as url:
         page = open_page(url)
         name = page.locator("#environment span")
         for width in (1440, 1024, 720, 390):
@@ -54,9 +50,9 @@ def overlaps(one: Locator, other: Locator) -> bool:
     return not beside and a["y"] < b["y"] + b["height"] and b["y"] < a["y"] + a["height"]
 
 
-def test_every_colour_can_be_read(open_page: Open, scene: Scene) -> None:
+def test_every_colour_can_be_read(open_page: Open) -> None:
     for color in (*Color, None):
-        with serving(called(scene, color=color)) as url:
+        with serving(called(color=color)) as url:
             page = open_page(url)
             expect(page.locator("#environment span")).to_be_visible()
             for scheme in ("light", "dark"):

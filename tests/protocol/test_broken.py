@@ -10,8 +10,9 @@ from duebell_shared.bell import arming
 from duebell_shared.bell.arming import ArmingRecord
 from tests.mutants.source import place_of
 
-from . import cases, giving, relaning, reserving, tries
+from . import giving, relaning, reserving, tries
 from .explore import explore
+from .model import CASES
 from .world import LATE_IN_THE_HOUR, Case, Ingredients
 
 pytestmark = pytest.mark.slow
@@ -93,7 +94,7 @@ def broken(source: str, instead: str, within: str = "") -> Ingredients:
     return Ingredients(record=names[ArmingRecord.__name__])
 
 
-def is_found_out(ingredients: Ingredients, explored: Sequence[Case] = cases.CASES, **model: Any) -> bool:
+def is_found_out(ingredients: Ingredients, explored: Sequence[Case] = CASES, **model: Any) -> bool:
     findings = (explore(case, ingredients, most=most, **model) for most in _MOST for case in explored[::-1])
     return any(finding.fault and finding.trace for finding in findings)
 
@@ -114,7 +115,7 @@ def test_each_line_of_a_relaner_is_needed(line: str) -> None:
 
 
 def test_the_trace_tells_what_happened() -> None:
-    finding = explore(cases.CASES[0], Ingredients(clear_first=False))
+    finding = explore(CASES[0], Ingredients(clear_first=False))
     assert finding.fault == "LOST"
     told = str(finding)
     for what in ("writes its task due 1", "RINGS", "clears", "releases", "RETURNS"):

@@ -25,7 +25,7 @@ from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
 from tests.shared.test_table import client_of, lose_the_next_answer
 from tests.simulation.wire.dynamodb import DynamoDb
-from tests.simulation.wire.statements import Statement
+from tests.simulation.wire.expressions import Statement
 from tests.support import NOON, REGION, Calls, Clock, create_table
 from tests.worker.hooks import Hooks
 

@@ -12,7 +12,7 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.schedules.cron import parse_aws
 
-from .weather import SERVICES, Faults, LaneOutage, Outage
+from .weather import SERVICES, Faults, Outage
 from .world import Process, World
 
 _T = TypeVar("_T")
@@ -50,7 +50,7 @@ class Aws:
         self.called_at: list[datetime] = []  # when the worker was invoked directly
         self.quiet_from = world.now + timedelta(seconds=faults.seconds)
         self.outage = outage or self._draw_outage()
-        self.lane_outage = LaneOutage()
+        self.lane_outage = Outage()
         # When each setting of a bell takes effect
         self._settings: dict[BellKind, list[datetime]] = {kind: [] for kind in BellKind}
         self._invoke = invoke
@@ -67,18 +67,17 @@ class Aws:
             return Outage()
         begins = self.world.now + timedelta(seconds=random.uniform(0, 900))
         out = random.choice([*((service,) for service in SERVICES), SERVICES])
-        return Outage(services=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
+        return Outage(of=out, begins=begins, ends=begins + timedelta(seconds=random.uniform(60, 3600)))
 
     def draw_lane_outage(self, lanes: int) -> None:
         begins = self.world.now + timedelta(seconds=self.world.random.uniform(0, 900))
         lane = self.world.random.randrange(lanes)
-        self.lane_outage = LaneOutage(lane=lane, begins=begins, ends=begins + timedelta(hours=1))
+        self.lane_outage = Outage(of=(lane,), begins=begins, ends=begins + timedelta(hours=1))
 
     def calm_from(self, lane: int | None = None) -> datetime:
         """When nothing goes wrong any more, with this lane or any but the one that is out."""
-        calm_from = max(self.quiet_from, self.outage.ends if self.outage.services else self.quiet_from)
-        is_out = lane is not None and lane == self.lane_outage.lane
-        return max(calm_from, self.lane_outage.ends) if is_out else calm_from
+        calm_from = max(self.quiet_from, self.outage.ends) if self.outage.of else self.quiet_from
+        return max(calm_from, self.lane_outage.ends) if lane in self.lane_outage.of else calm_from
 
     def call(
         self,

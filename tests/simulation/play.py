@@ -11,12 +11,52 @@ relanes, among all faults.
 import argparse
 import logging
 import sys
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from itertools import cycle
 from random import SystemRandom
 
-from .history import History, Over
-from .scenarios import SCENARIOS, WEATHER
+from .history import History, Over, Parts
+from .parts.batching import Batching
+from .parts.following import Following
+from .parts.hosting import ACTIONS, Hosting
+from .parts.limits import Limits
+from .parts.part import LIMITS
+from .parts.putting_off import PuttingOff
+from .parts.relaning import Relaning
+from .parts.resting import Resting
+from .parts.timing_out import TimingOut
+from .parts.transacting import Transacting
+from .weather import CALM, CRASHES, ONE_LANE_OUT, ROUGH
+
+WEATHER = {"calm": CALM, "crashes": CRASHES, "rough": ROUGH, "one-lane-out": ONE_LANE_OUT}
+
+_CHANGED = {"are_changed": True}
+
+
+def _everything(seed: int) -> Parts:
+    """Limits, pauses and most else: all of it with all, over many seeds."""
+    return {
+        Limits: _CHANGED,
+        Following: seed % 5 != 0,
+        PuttingOff: seed % 2 == 0,
+        Relaning: seed % 3 == 0,
+        Transacting: seed % 4 == 0,
+        TimingOut: seed % 3 != 1,
+        Batching: seed % 4 != 1,
+        Resting: seed % 7 < 4,
+    }
+
+
+#: The parts of a history by its seed. Limits hold, in half of the histories with processes, which share them
+#: with the Lambda; where they are changed there are always processes.
+SCENARIOS: dict[str, Callable[[int], Parts]] = {
+    "plain": lambda _: {},
+    "everything": _everything,
+    "processes": lambda _: {Hosting: True},
+    "limits": lambda seed: {Limits: True, Hosting: seed % 2 == 0, Relaning: False},
+    "changed-limits": lambda _: {Limits: _CHANGED, Hosting: True, Relaning: False},
+}
 
 #: The scenario, weather and store of one batch after the other, unless they are given.
 _MIXED = (
@@ -30,7 +70,7 @@ _MIXED = (
 
 _BATCH = 25
 
-_Kind = tuple[str, str, Over]
+Kind = tuple[str, str, Over]
 
 
 def main() -> int:
@@ -55,14 +95,17 @@ def main() -> int:
     return _many(range(start, start + options.count), kinds, options.processes)
 
 
-def _history(seed: int, kind: _Kind) -> History:
+def play(seed: int, kind: Kind) -> History:
+    """Play the history of this seed, of a scenario, in a weather, over a store."""
     scenario, weather, over = kind
-    return SCENARIOS[scenario](seed, WEATHER[weather], over=over).run()
+    parts = SCENARIOS[scenario](seed)
+    actions = ACTIONS if Hosting in parts else tuple(LIMITS)
+    return History(seed, WEATHER[weather], over=over, actions=actions, parts=parts).run()
 
 
-def _one(seed: int, kind: _Kind, *, trace: bool) -> int:
+def _one(seed: int, kind: Kind, *, trace: bool) -> int:
     logging.disable(logging.CRITICAL)
-    history = _history(seed, kind)
+    history = play(seed, kind)
     if trace:
         print("\n".join(history.aws.trace))
     for problem in history.problems():
@@ -71,7 +114,7 @@ def _one(seed: int, kind: _Kind, *, trace: bool) -> int:
     return bool(history.problems())
 
 
-def _many(seeds: range, kinds: tuple[_Kind, ...], workers: int | None) -> int:
+def _many(seeds: range, kinds: tuple[Kind, ...], workers: int | None) -> int:
     broken, starts, crashes = 0, 0, 0
     with ProcessPoolExecutor(workers) as processes:
         batches = (seeds[at : at + _BATCH] for at in range(0, len(seeds), _BATCH))
@@ -94,16 +137,16 @@ def _many(seeds: range, kinds: tuple[_Kind, ...], workers: int | None) -> int:
     return bool(broken)
 
 
-def _words(kind: _Kind) -> str:
+def _words(kind: Kind) -> str:
     scenario, weather, over = kind
     return f"{scenario}, {weather}, over {over}"
 
 
-def _batch(seeds: range, kind: _Kind) -> tuple[list[tuple[int, list[str]]], int, int]:
+def _batch(seeds: range, kind: Kind) -> tuple[list[tuple[int, list[str]]], int, int]:
     logging.disable(logging.CRITICAL)
     found, starts, crashes = [], 0, 0
     for seed in seeds:
-        history = _history(seed, kind)
+        history = play(seed, kind)
         starts += len(history.starts)
         crashes += history.aws.crashes
         if problems := history.problems():

@@ -135,7 +135,7 @@ def lateness(played: "History", *, known_for: float = 0, succession: float = 0) 
     first: dict[str, float] = {}
     for start in played.starts:
         known = played.known.get(start.id)
-        is_out = lane_of(start.id, played.settings.lanes) == played.aws.lane_outage.lane
+        is_out = lane_of(start.id, played.settings.lanes) in played.aws.lane_outage.of
         if is_out or known is None or known.acknowledged_at is None:
             continue
         if any(timedelta(0) <= start.due - at <= timedelta(seconds=succession) for at in calls):

@@ -37,25 +37,14 @@ SERVICES = ("dynamodb", "events", "lambda")
 
 
 class Outage(msgspec.Struct, frozen=True, kw_only=True):
-    """Services that answer nothing from the one moment to the other."""
+    """Services or a lane for which no call is answered from the one moment to the other."""
 
-    services: tuple[str, ...] = ()
+    of: tuple[str | int, ...] = ()
     begins: datetime = NEVER
     ends: datetime = NEVER
 
-    def hits(self, service: str, now: datetime) -> bool:
-        return service in self.services and self.begins <= now < self.ends
-
-
-class LaneOutage(msgspec.Struct, frozen=True, kw_only=True):
-    """One lane for which no call is answered from the one moment to the other: no read and no write."""
-
-    lane: int | None = None
-    begins: datetime = NEVER
-    ends: datetime = NEVER
-
-    def hits(self, lane: int | None, now: datetime) -> bool:
-        return lane is not None and lane == self.lane and self.begins <= now < self.ends
+    def hits(self, one: str | int | None, now: datetime) -> bool:
+        return one in self.of and self.begins <= now < self.ends
 
 
 CALM = Faults()

@@ -14,7 +14,7 @@ from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.simulation.wire.calm import store_on_the_wire
+from tests.simulation.wire.clients import store_on_the_wire
 from tests.support import NOON, create_table
 
 LATER = NOON + timedelta(hours=1)

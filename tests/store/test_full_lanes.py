@@ -18,8 +18,7 @@ from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import RetentionPolicy, Status
 from duebell_shared.tasks.task import QueueKey, Task
-from tests.simulation.wire.dynamodb import DynamoDb
-from tests.simulation.wire.lane_sizes import LaneSizes
+from tests.simulation.wire.dynamodb import DynamoDb, LaneSizes
 from tests.support import NOON, Calls
 
 KEEP, HOUR = RetentionPolicy(), timedelta(hours=1)

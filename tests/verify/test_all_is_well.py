@@ -1,4 +1,4 @@
-"""A verify of a scheduler that is as it should be."""
+"""A verify of a scheduler that is as it should be, to its end or broken off: nothing is left of it."""
 
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -7,12 +7,15 @@ import boto3
 import msgspec
 import pytest
 
-from duebell import Editor
+from duebell import Editor, UnknownAction
+from duebell_editor.intake import Intake
 from duebell_infra.testing import InlinePool
 from duebell_infra.verify import CHECKS, Result
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
+from duebell_shared.parallel import Parallel
 from duebell_shared.tasks.status import History
+from tests.intake.conftest import Queues
 from tests.support import Clock, create_schedule
 from tests.verify.account import Account, all_ok
 
@@ -97,3 +100,74 @@ def test_a_queue_in_use_is_left_as_it_is(account: Account) -> None:
     assert account.items() == before
     assert editor.status().healthy
     assert editor.status().expression == expression
+
+
+@pytest.fixture
+def queues(account: Account, session: boto3.Session) -> Queues:
+    """The queues of the account's intake."""
+    account.settings = msgspec.structs.replace(account.settings, intake="duebell-intake")
+    return Queues()
+
+
+def test_a_message_becomes_a_task_and_it_is_said_how_soon(account: Account, queues: Queues) -> None:
+    # Given a worker that takes messages after seven seconds
+    soon = account.clock() + timedelta(seconds=7)
+    assert account.backend.client
+    editor = Editor(backend=account.backend, changed_by="intake")
+    intake = Intake(editor, account.backend.client, clock=account.clock, parallel=Parallel(1))
+
+    def take() -> None:
+        if account.clock() >= soon and (records := queues.received()):
+            intake.take(records)
+
+    account.during = take
+    # When all is verified
+    found = account.verify()
+    # Then it is said, and nothing is left of it, in the queue or as a dead letter
+    assert all_ok(found), found
+    assert found["intake"].found == "a task 7 s after it was sent"
+    assert found["intake"].figures == {"added_after_seconds": 7}
+    assert found["intake"].answers[0] == "SendMessage"
+    assert "waiting for a message of the intake queue to become a task" in account.waited
+    assert (account.items(), queues.dead()) == ([], [])
+
+
+def test_a_message_that_nobody_takes_is_a_failure(account: Account, queues: Queues) -> None:
+    found = account.verify()
+
+    assert found["intake"].result is Result.FAILED
+    assert "is no task yet" in found["intake"].found
+    assert "duebell doctor" in str(found["intake"].way_out)
+    assert all_ok(found, "intake"), found
+    assert account.items() == []
+
+
+def test_ctrl_c_while_it_waits_takes_the_probe_out_of_the_queue(account: Account) -> None:
+    # Given a verify that waits for the rule to ring
+    def ctrl_c() -> None:
+        if account.waited and "for the rule to ring" in account.waited[-1]:
+            raise KeyboardInterrupt
+
+    account.during = ctrl_c
+    # When Ctrl-C ends it
+    with pytest.raises(KeyboardInterrupt):
+        account.verify()
+    # Then nothing is left, and the run that comes finds nothing to do
+    assert account.items() == []
+    account.during = lambda: None
+    account.clock.advance(timedelta(minutes=3))
+    assert account.worker.run().done == 0
+    assert Editor(backend=account.backend).status().healthy
+
+
+def test_a_users_task_of_such_an_id_is_never_removed(account: Account) -> None:
+    # Given a verify at work, and then a user's task under its probe's id
+    findings = account.findings()
+    assert any(finding.check == "at-once" for finding in findings)
+    [probe] = [item for item in account.items() if item["lane"]["S"] != "-1"]
+    editor = Editor(backend=account.backend)
+    with pytest.warns(UnknownAction):  # the worker here has none
+        editor.add("act", due=timedelta(days=9), id=probe["id"]["S"], if_exists="replace")
+    # When the verify is ended, then that is still there
+    findings.close()
+    assert [item["action"]["S"] for item in account.items()] == ["act"]

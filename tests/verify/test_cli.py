@@ -1,6 +1,5 @@
 """`duebell verify`: what it says to people and to programs, and its exit status."""
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +11,6 @@ from duebell_infra import commands
 from duebell_infra.verify import Finding, Result
 from duebell_shared.settings import Settings
 from tests.cli.program import Outcome, lines
-from tests.verify.account import Account
-
-pytestmark = pytest.mark.moto
 
 FINE = Finding(check="insert", result=Result.OK, found="2 PutItem")
 SLOW = Finding(check="claim-many", result=Result.SLOWER, found="one by one", way_out="look")
@@ -68,16 +64,13 @@ def test_the_exit_status_is_that_of_the_worst(
 
 
 def test_for_people_it_is_a_line_and_what_to_do(verify: Callable[..., Outcome]) -> None:
-    _, out, err = verify(findings=iter([FINE, WRONG]))
+    out = verify(findings=iter([FINE, WRONG])).out
     assert [" ".join(line.split()) for line in out.splitlines()] == [
         "ok insert 2 PutItem",
         "failed probe no run came of it",
         "to do: look into the log",
     ]
-    assert err == ""
-
-
-def test_for_programs_it_is_a_document_to_a_line(verify: Callable[..., Outcome]) -> None:
+    # And for programs a document to a line
     fine, wrong = lines(verify("--json", findings=iter([FINE, WRONG])).out)
     assert (fine["check"], fine["result"], fine["way_out"]) == ("insert", "ok", None)
     assert (wrong["result"], wrong["way_out"], wrong["answers"]) == ("failed", "look into the log", [])
@@ -97,15 +90,3 @@ def test_what_is_to_be_made_follows_from_the_options(
     verify("--name", "other", "--no-probe")
     assert given["probe"] is False
     assert given["settings"] == found
-
-
-def test_where_nothing_is_deployed_it_is_an_error_in_one_line(
-    account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["duebell", "verify", "--name", "elsewhere", "--json"])
-    with pytest.raises(SystemExit) as raised:
-        run()
-    assert raised.value.code == 5
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert json.loads(err)["error"]["type"] == "not-deployed"

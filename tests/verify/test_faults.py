@@ -160,28 +160,19 @@ def test_a_rule_that_never_rings_fails_the_probe(account: Account) -> None:
 
 
 def test_a_run_that_was_at_work_shows_nothing_of_the_rule(account: Account) -> None:
-    # Given a run that holds the lanes when the probe is added
-    armer, clock = account.backend.armer, account.clock
-    account.rings = False
-
-    def claim_all(params: dict[str, Any]) -> None:
-        if b"-probe" in params["body"] and b"attribute_not_exists" in params["body"]:
-            until = clock() + timedelta(minutes=5)
-            armer.change(lambda record: record.claimed("run-at-work", now=clock(), until=until))
-
-    account.on("PutItem", claim_all)
+    # Given a run that holds the lanes when the probe is added, and starts it
+    account.rings, store, clock = False, account.backend.store, account.clock
+    until = clock() + timedelta(minutes=5)
+    account.backend.armer.change(lambda record: record.claimed("run-at-work", now=clock(), until=until))
 
     def start_the_probe() -> None:
-        for lane in range(4):
-            for key in account.backend.store.queued(lane, before=clock()):
-                given = {"run": "run-at-work", "now": clock(), "status": Status.SCHEDULED}
-                claimed = account.backend.store.claim(key, **given)  # type: ignore[arg-type]
-                assert claimed
-                ended = claimed.done(now=clock(), keep=RetentionPolicy(retention=timedelta(days=1)))
-                account.backend.store.save(claimed, ended)
+        for key in (key for lane in range(4) for key in store.queued(lane, before=clock())):
+            claimed = store.claim(key, run="run-at-work", now=clock(), status=Status.SCHEDULED)
+            assert claimed
+            ended = claimed.done(now=clock(), keep=RetentionPolicy(retention=timedelta(days=1)))
+            store.save(claimed, ended)
 
     account.during = start_the_probe
-    # When that starts it
     found = account.check("probe")
     # Then it is not said that the rule rang
     assert found.result is Result.SKIPPED

@@ -13,8 +13,7 @@ from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
 from duebell_shared.queue.lane_sizes import GIGABYTE
-from tests.simulation.wire.dynamodb import DynamoDb
-from tests.simulation.wire.lane_sizes import LaneSizes
+from tests.simulation.wire.dynamodb import DynamoDb, LaneSizes
 from tests.support import Clock
 
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -15,9 +15,6 @@ from tests.simulation.world import Process
 
 from .hosting import Hosting
 from .part import LIMITS, Act, Part, Start
-
-if TYPE_CHECKING:
-    from tests.simulation.history import History
 
 #: The limits that the code declares, by action.
 _PER_SECOND = {"quick": 0.2, "flaky": 0.05}
@@ -72,8 +69,7 @@ class Limits(Part):
     salt = 11
     are_changed = False
 
-    def __init__(self, played: "History", **options: Any) -> None:
-        super().__init__(played, **options)
+    def start(self) -> None:
         self.held_until: dict[str, datetime] = {}
         self._closed: dict[str, str] = {}
         self._closures: list[Closure] = []
@@ -83,10 +79,10 @@ class Limits(Part):
         self._started: dict[str, list[datetime]] = {}
         self._under_way: dict[str, list[Process]] = {}
         self._most: dict[str, int] = {}
+        if self.are_changed:
+            self._change_limits()
 
-    def start(self) -> None:
-        if not self.are_changed:
-            return
+    def _change_limits(self) -> None:
         actions, chance = self._played.actions, self._random
         closing = Random(self._played.seed + 13)
         changes = (*_CHANGES, *_RAISES) if self._played.part(Hosting) else _CHANGES

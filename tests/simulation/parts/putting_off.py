@@ -4,16 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from duebell import Editor, Snooze, Status, Task
 from tests.simulation.world import Process
 
 from .part import Known, Part, Start
-
-if TYPE_CHECKING:
-    from tests.simulation.history import History
 
 #: Actions that snooze before they do what they are for. The others end or hold up their process.
 _SNOOZING = frozenset({"quick", "once", "slow", "flaky", "bad", "asks", "chains"})
@@ -27,8 +24,7 @@ class PuttingOff(Part):
 
     salt, chance = 7, 0.2
 
-    def __init__(self, played: "History", **options: Any) -> None:
-        super().__init__(played, **options)
+    def start(self) -> None:
         self._wrong: list[str] = []
         self._answers: dict[str, Task] = {}
         self._snoozed: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from duebell import Task
@@ -11,9 +11,6 @@ from duebell_shared.schedules.calendars import Calendar
 from tests.simulation.world import Process
 
 from .part import Part, Start
-
-if TYPE_CHECKING:
-    from tests.simulation.history import History
 
 #: A time zone whose day begins an hour after a history; its first day there, and the second.
 _ZONE, _DAYS = "Etc/GMT-11", (date(2026, 11, 21), date(2026, 11, 22))
@@ -26,11 +23,8 @@ class Resting(Part):
 
     salt = 19
 
-    def __init__(self, played: "History", **options: Any) -> None:
-        super().__init__(played, **options)
-        self._off = self._random.choice(_DAYS)
-
     def start(self) -> None:
+        self._off = self._random.choice(_DAYS)
         for number in range(self._random.randint(1, 2)):
             given = {
                 "action": self._random.choice(_ACTIONS),

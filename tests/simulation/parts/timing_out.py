@@ -2,15 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from duebell import Retry, Status, Task, stopping
 from tests.simulation.world import Process
 
 from .part import Act, Part, Start
-
-if TYPE_CHECKING:
-    from tests.simulation.history import History
 
 #: Seconds of the time-outs that these actions may have.
 _TIMEOUTS = {"hangs": (30, 200, 400), "slow": (15, 60, 150), "flaky": (1, 60), "chains": (30,)}
@@ -24,8 +21,7 @@ class TimingOut(Part):
 
     salt = 13
 
-    def __init__(self, played: "History", **options: Any) -> None:
-        super().__init__(played, **options)
+    def start(self) -> None:
         self._timeouts = {
             name: timedelta(seconds=self._random.choice(seconds)) for name, seconds in _TIMEOUTS.items()
         }

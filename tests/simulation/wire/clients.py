@@ -22,8 +22,11 @@ from botocore.retries.quota import RetryQuota
 
 from duebell_shared.backend import Backend
 from duebell_shared.parallel import Parallel
+from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
-from tests.simulation.world import Process
+from tests.simulation.aws import Aws
+from tests.simulation.weather import CALM
+from tests.simulation.world import Process, World
 from tests.support import REGION
 
 from .network import Answer, Network, Try
@@ -210,3 +213,22 @@ def _binary(given: dict[str, Any]) -> dict[str, Any]:
 
 def _text(header: str | bytes) -> str:
     return header.decode() if isinstance(header, bytes) else header
+
+
+def calm_network() -> tuple[Network, Process]:
+    """A network on which nothing goes wrong, for tests outside of a history."""
+    world = World(1)
+    network = Network(Aws(world, CALM, lambda *_: None), Settings())
+    return network, _Timeless(world, "test")
+
+
+def store_on_the_wire() -> Store:
+    network, process = calm_network()
+    return backend_over(network, process, Settings()).store
+
+
+class _Timeless(Process):
+    """A process outside of the world's time."""
+
+    def sleep(self, seconds: float) -> None:
+        """Goes on at once."""

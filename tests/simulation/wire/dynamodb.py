@@ -8,13 +8,14 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from .expressions import Item, condition, update
-from .lane_sizes import FULL, LaneSizes
+from duebell_shared.queue.items import size_of
+from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER
+
+from .expressions import DELETE, INSERT, Item, Statement, check_references, meets_condition, parse, update
 from .refused import Refused, canceled, invalid
-from .requests import INDEXES, check_references, check_request
-from .statements import DELETE, INSERT, Statement, parse
 
 _MISSING = "Cannot do operations on a non-existent table"
 _HAS_FAILED = "The conditional request failed"
@@ -22,22 +23,62 @@ _HAS_FAILED = "The conditional request failed"
 #: At most so many in one request.
 _STATEMENTS, _KEYS = 25, 100
 
+#: The indexes, each by what it sorts by. That of the past is global, and cannot be read consistently.
+INDEXES = {"due-index": "queued", "past-index": "past"}
+_GLOBAL = "past-index"
+
+_READS = {"GetItem", "Query"}
+
+_GIGABYTE = 2**30
+
+#: The code of the answer to a statement for a full lane; to a call, it is this with "Exception" behind it.
+FULL = "ItemCollectionSizeLimitExceeded"
+
 #: What goes wrong with one of many, given its effect: the code of the answer; None if nothing does.
 Hiccup = Callable[[Callable[[], object]], str | None]
+
+
+class LaneSizes:
+    """The bytes in each lane, and the most that there may be: AWS allows 10 GB, a test some KB.
+
+    A write that makes a lane larger than that is refused. Every other write is made.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html#LSI.ItemCollections.SizeLimit
+    """
+
+    def __init__(self) -> None:
+        self.most = math.inf
+        self.of: defaultdict[str, int] = defaultdict(int)
+
+    def check(self, lane: str, before: Item | None, after: Item) -> None:
+        grows = size_of(after) - (size_of(before) if before else 0)
+        if (
+            grows > 0
+            and self.of[lane] + grows > self.most
+            and lane not in {ARMING, CALENDARS, SEMAPHORE, LIMITS, WORKER}
+        ):
+            raise Refused(f"{FULL}Exception", f"lane {lane} is full")
+
+    def count(self, lane: str, item: Item, sign: int = 1) -> None:
+        """The lane holds this item from now on; with -1, it does not any more."""
+        self.of[lane] += sign * size_of(item)
+
+    def metrics(self, item: Item) -> dict[str, Any]:
+        whole = self.of[item["lane"]["S"]] // _GIGABYTE
+        return {
+            "ItemCollectionKey": {"lane": item["lane"]},
+            "SizeEstimateRangeGB": [float(whole), float(whole + 1)],
+        }
 
 
 class DynamoDb:
     """One table of `lane` and `id` with its indexes, of `lane` and `queued`, and of `lane` and `past`.
 
-    page        how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
-    hiccup      what goes wrong with one statement or key of many
-    lane_bytes  what a lane holds at most, its items and their entries in the local index; AWS allows 10 GB
+    page    how many items a Query evaluates before it answers with a page; AWS does so at 1 MB
+    hiccup  what goes wrong with one statement or key of many
     """
 
-    def __init__(
-        self, table: str, *, page: int = 1000, hiccup: Hiccup = lambda _: None, lane_bytes: float = math.inf
-    ) -> None:
-        self.sizes = LaneSizes(lane_bytes)
+    def __init__(self, table: str, *, page: int = 1000, hiccup: Hiccup = lambda _: None) -> None:
+        self.sizes = LaneSizes()
         self.items: dict[tuple[str, str], Item] = {}
         self.others: dict[tuple[str, str], Item] = {}  # what transactions put into tables of users
         self._table = table
@@ -48,9 +89,9 @@ class DynamoDb:
         self._orders: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "GetItem": self._get,
-            "PutItem": self._put,
-            "UpdateItem": self._update,
-            "DeleteItem": self._delete,
+            "PutItem": partial(self._write, "Put"),
+            "UpdateItem": partial(self._write, "Update"),
+            "DeleteItem": partial(self._write, "Delete"),
             "Query": self._query,
             "BatchGetItem": self._get_many,
             "BatchExecuteStatement": self._execute_many,
@@ -60,7 +101,7 @@ class DynamoDb:
     def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
         if operation not in self._operations:
             raise Refused("UnknownOperationException", operation)
-        check_request(operation, request)
+        _check_request(operation, request)
         if request.get("TableName", self._table) != self._table:
             raise Refused("ResourceNotFoundException", _MISSING)
         answer = self._operations[operation](request)
@@ -74,34 +115,21 @@ class DynamoDb:
         item = self.items.get(_key(request["Key"]))
         return {"Item": item} if item else {}
 
-    def _put(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = check_references(request, "ConditionExpression")
-        is_as_expected = condition(request.get("ConditionExpression"), names, values)
-        item = dict(request["Item"])
-        if not is_as_expected(self.items.get(_key(_keys_of(item)), {})):
+    def _write(self, verb: str, write: Mapping[str, Any]) -> dict[str, Any]:
+        """Put, update or delete an item on a condition."""
+        there = self.items.get(self._place_of_write(verb, write))
+        if not meets_condition(write, there or {}):
             raise Refused("ConditionalCheckFailedException", _HAS_FAILED)
-        self._store(item)
-        return {}
-
-    def _update(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = check_references(request, "ConditionExpression", "UpdateExpression")
-        there = self.items.get(_key(request["Key"]))
-        if not condition(request.get("ConditionExpression"), names, values)(there or {}):
-            raise Refused("ConditionalCheckFailedException", _HAS_FAILED)
-        changed = update(request["UpdateExpression"]).apply(there or dict(request["Key"]), names, values)
-        if _keys_of(changed) != request["Key"]:
-            raise invalid("Cannot update attribute, this attribute is part of the key")
-        self._store(changed)
-        return {"Attributes": changed} if request.get("ReturnValues") == "ALL_NEW" else {}
-
-    def _delete(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        names, values = check_references(request, "ConditionExpression")
-        there = self.items.get(_key(request["Key"]))
-        if not condition(request.get("ConditionExpression"), names, values)(there or {}):
-            raise Refused("ConditionalCheckFailedException", _HAS_FAILED)
-        if there:
+        item = dict(write["Item"]) if verb == "Put" else there or dict(write["Key"])
+        if verb == "Update":
+            item = update(write).apply(item)
+            if _keys_of(item) != write["Key"]:
+                raise invalid("Cannot update attribute, this attribute is part of the key")
+        if verb != "Delete":
+            self._store(item)
+        elif there:
             self._take_out(there)
-        return {}
+        return {"Attributes": item} if write.get("ReturnValues") == "ALL_NEW" else {}
 
     def _query(self, request: Mapping[str, Any]) -> dict[str, Any]:
         names, values = check_references(request, "KeyConditionExpression")
@@ -186,37 +214,27 @@ class DynamoDb:
         if set(refused) != {"None"}:
             raise canceled(refused)
         for verb, write in writes:
-            if write["TableName"] != self._table:
+            if write["TableName"] == self._table:
+                self._write(verb, write)
+            else:
                 self.others[self._place_of_write(verb, write)] = write["Item"]
-            elif verb == "Put":
-                self._store(dict(write["Item"]))
-            elif verb == "Update":
-                names, values = check_references(write, "ConditionExpression", "UpdateExpression")
-                updated = self.items[_key(write["Key"])]
-                self._store(update(write["UpdateExpression"]).apply(updated, names, values))
-            elif there := self.items.get(_key(write["Key"])):
-                self._take_out(there)
         self._transactions.add(request["ClientRequestToken"])
         return {}
 
     def _may_write(self, verb: str, write: Mapping[str, Any]) -> bool:
-        is_update = verb == "Update"
-        expressions = ["ConditionExpression", *(["UpdateExpression"] if is_update else [])]
-        names, values = check_references(write, *expressions)
         is_ours = write["TableName"] == self._table
         if verb not in ({"Put", "Delete", "Update"} if is_ours else {"Put"}):
             raise invalid(f"{verb} is not understood")
-        if is_update and "ReturnValues" in write:
+        if verb == "Update" and "ReturnValues" in write:
             raise invalid("Update of a transaction takes no ReturnValues")
-        place = self._place_of_write(verb, write)
-        there = self.items.get(place, {}) if is_ours else self.others.get(place, {})
-        return condition(write.get("ConditionExpression"), names, values)(there)
+        there = (self.items if is_ours else self.others).get(self._place_of_write(verb, write), {})
+        return meets_condition(write, there)
 
     def _place_of_write(self, verb: str, write: Mapping[str, Any]) -> tuple[str, str]:
         of: Mapping[str, Any] = write["Item" if verb == "Put" else "Key"]
         if write["TableName"] != self._table:
             return write["TableName"], of["id"]["S"]
-        return _key(_keys_of(of))
+        return _key(_keys_of(of) if verb == "Put" else of)
 
     def _execute_many(self, request: Mapping[str, Any]) -> dict[str, Any]:
         statements = [parse(each["Statement"], each["Parameters"]) for each in request["Statements"]]
@@ -242,7 +260,7 @@ class DynamoDb:
             if statement.verb == INSERT:
                 if there:
                     return _error("DuplicateItem")
-                self._store(dict(statement.sets))
+                self._store(statement.update.apply({}))
                 return {"TableName": self._table}
             if not there or not statement.applies_to(there):
                 return _error("ConditionalCheckFailed")
@@ -254,7 +272,7 @@ class DynamoDb:
         if statement.verb == DELETE:
             self._take_out(there)
             return {}
-        changed = statement.update(there)
+        changed = statement.update.apply(there)
         self._store(changed)
         return {"Item": changed} if statement.returns else {}
 
@@ -304,3 +322,21 @@ def _place(start: Mapping[str, Any], attribute: str) -> tuple[str, str]:
 
 def _error(code: str) -> dict[str, Any]:
     return {"Error": {"Code": code, "Message": "as simulated"}}
+
+
+def _check_request(operation: str, request: Mapping[str, Any]) -> None:
+    """Refuse a read that might not see what was just written, or reads a lane through. Raises Refused."""
+    if operation == "Query" and "IndexName" not in request and "Limit" not in request:
+        raise invalid("Query without an index reads a lane through, and duebell may not do so")
+    for each in [request] if operation in _READS else request.get("RequestItems", {}).values():
+        _check_consistency(operation, each)
+    if (limit := request.get("Limit", 1)) < 1:
+        raise invalid(f"Limit {limit} is below 1")
+
+
+def _check_consistency(operation: str, read: Mapping[str, Any]) -> None:
+    if read.get("IndexName") == _GLOBAL and read.get("ConsistentRead"):
+        raise invalid("Consistent reads are not supported on global secondary indexes")
+    is_of_the_worker = read.get("Key", {}).get("lane") == {"S": "worker"}
+    if read.get("IndexName") != _GLOBAL and read.get("ConsistentRead") is not True and not is_of_the_worker:
+        raise invalid(f"{operation} is not consistent, and no read of what waits may be so")

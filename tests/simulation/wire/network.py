@@ -6,7 +6,6 @@ later. A try that is refused has none.
 
 import base64
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -95,15 +94,13 @@ def _in_base64(binary: bytes) -> str:
 class Network:
     """AWS as all processes of a world reach it through the SDK."""
 
-    def __init__(
-        self, aws: Aws, settings: Settings, *, page: int = _PAGE, lane_bytes: float = math.inf
-    ) -> None:
-        """`aws` says what goes wrong and when, and rings the rule; a lane holds no more than `lane_bytes`.
+    def __init__(self, aws: Aws, settings: Settings) -> None:
+        """`aws` says what goes wrong and when, and rings the rule.
 
         happened  how often a try that was not answered took effect now, later, never
         """
         self.happened: Counter[str] = Counter()
-        self.dynamodb = DynamoDb(settings.table, page=page, hiccup=self._hiccup, lane_bytes=lane_bytes)
+        self.dynamodb = DynamoDb(settings.table, page=_PAGE, hiccup=self._hiccup)
         self._aws = aws
         self._random = aws.world.random
         self._services: Mapping[str, Callable[[str, Mapping[str, Any]], dict[str, Any]]] = {

@@ -294,5 +294,5 @@ def test_a_rule_that_cannot_be_read_is_not_armed(
     store.wait_in_queue(0, DUE)
     armer.verify()
     eventbridge.troubles["DescribeRule"] = [refusal("AccessDeniedException")]
-    with pytest.raises(NotArmed, match="the rule could not be read: .*AccessDenied"):
+    with pytest.raises(NotArmed, match=r"the rule could not be read: .*AccessDenied"):
         armer.verify()

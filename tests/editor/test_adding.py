@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Literal
 
-import boto3
 import pytest
 
 from duebell import (
@@ -25,7 +24,7 @@ from duebell_shared.bell.arming import GRACE
 from duebell_shared.errors import DuebellError
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import KEEP, Scheduler
-from tests.support import NOON, REGION, Calls, SetFor
+from tests.support import NOON, Calls, SetFor
 
 HOUR = timedelta(hours=1)
 DUE = datetime(2026, 12, 31, tzinfo=UTC)
@@ -159,31 +158,27 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
 # Tasks that cannot be right.
 
 
-@pytest.mark.moto
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
         (GOOD | {"due": None}, "tasks[1].due: is missing: give a time or a length of time from now"),
         (
             GOOD | {"when": DUE},
-            "tasks[1].when: is not a field of a task; the fields are action, payload, due, schedule, ",
+            "tasks[1].when: is not a field of a task; the fields are action, payload, ",
         ),
         ({"due": DUE}, "tasks[1].action: is missing"),
         ("act", "tasks[1].task: must be a NewTask or a mapping, not str"),
         (GOOD | {"id": "first"}, "tasks[1].id: 'first' is the id of tasks[0] too"),
     ],
 )
-def test_all_are_checked_before_any_is_written(
-    editor: Editor, session: boto3.Session, bad: Any, message: str
-) -> None:
+def test_all_are_checked_before_any_is_written(scheduler: Scheduler, bad: Any, message: str) -> None:
     # When one of many cannot be right, on a queue that was never used
     with pytest.raises(InvalidTask) as raised:
-        editor.add_many([GOOD | {"id": "first"}, bad, GOOD])
+        scheduler.editor.add_many([GOOD | {"id": "first"}, bad, GOOD])
     # Then it is named, and nothing is written, not even the arming record
     assert str(raised.value).startswith(message)
     assert str(raised.value).endswith("; nothing was added")
-    items = boto3.client("dynamodb", region_name=REGION).scan(TableName="duebell")["Items"]
-    assert items == []
+    assert scheduler.is_untouched()
 
 
 def test_the_first_of_several_bad_ones_is_named_and_the_others_are_counted(editor: Editor) -> None:
@@ -252,22 +247,10 @@ def test_not_armed_brings_the_report(
 
 #: Arguments of `add`, the field that is wrong in them, and what is said of it.
 WRONG: list[tuple[dict[str, Any], str, str]] = [
-    (
-        {"due": NAIVE},
-        "due",
-        "must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC, not datetime",
-    ),
+    ({"due": NAIVE}, "due", "must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC"),
     ({"due": None}, "due", "is missing: give a time or a length of time from now"),
-    (
-        {"due": "2026-12-31"},
-        "due",
-        "must be a timedelta, or a datetime with a time zone, such as tzinfo=UTC, not",
-    ),
-    (
-        {"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)},
-        "due",
-        "2199-12-31 23:59:00.001000+00:00 is after 2199, the last year a rule can ring in",
-    ),
+    ({"due": "2026-12-31"}, "due", "must be a timedelta, or a datetime with a time zone, such as "),
+    ({"due": datetime(2199, 12, 31, 23, 59, 0, 1, tzinfo=UTC)}, "due", "is after 2199, the last year a rule"),
     ({"due": datetime.max.replace(tzinfo=timezone(-HOUR))}, "due", "is beyond the ends of the calendar"),
     ({"due": datetime.min.replace(tzinfo=timezone(HOUR))}, "due", "is beyond the ends of the calendar"),
     ({"due": timedelta.max}, "due", "is beyond the ends of the calendar"),

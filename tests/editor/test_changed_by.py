@@ -5,9 +5,11 @@ import platform
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
+from unittest.mock import patch
 
 import boto3
 import pytest
+from msgspec.structs import replace
 
 from duebell import (
     DuebellError,
@@ -151,11 +153,9 @@ def test_an_import_keeps_who_changed_what(scheduler: Scheduler, told: Callable[[
         "paused": None,
         "failed": None,
     }
-    assert {(line["what"], line["id"]) for line in told()} == {
-        ("import", "a"),
-        ("import", "paused"),
-        ("import", "failed"),
-    }
+    lines = told()
+    assert {line["what"] for line in lines} == {"import"}
+    assert {line["id"] for line in lines} == {"a", "paused", "failed"}
 
 
 @pytest.mark.parametrize("odd", ["", "x" * 129, "a\nb", "a\x1b[2J", 5, b"x"])
@@ -178,26 +178,18 @@ def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:
     assert Settings.from_env({"DUEBELL_CHANGED_BY": ""}).changed_by is None
 
 
-KEPT = Settings(audit=AuditTo.TABLE, audit_retention=timedelta(days=60))
-
-Make = Callable[[Settings], Editor]
-
-
-@pytest.fixture(params=["memory", "moto"])
-def make(request: pytest.FixtureRequest, session: boto3.Session, clock: Clock) -> Make:
-    """Makes editors over one queue."""
-    store, rule = Scheduler.start().store, Scheduler.start().editor._backend.rule
-
-    def make(settings: Settings) -> Editor:
-        if request.param == "memory":
-            return Editor(backend=Backend(settings, store, rule, clock=clock, sleep=clock.sleep))
-        return Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
-
-    return make
+@pytest.fixture(params=["memory", "DynamoDB"])
+def kept(request: pytest.FixtureRequest, session: boto3.Session, clock: Clock) -> Editor:
+    """An editor whose changes the table keeps for sixty days."""
+    settings = Settings(audit=AuditTo.TABLE, audit_retention=timedelta(days=60))
+    if request.param == "memory":
+        there = Scheduler.start().backend
+        return Editor(backend=replace(there, settings=settings, clock=clock, sleep=clock.sleep))
+    return Editor(backend=Backend.connect(settings, session, clock=clock, sleep=clock.sleep))
 
 
-def test_the_table_keeps_each_change_and_lists_them_the_latest_first(make: Make, clock: Clock) -> None:
-    editor = make(KEPT).acting_as("anna")
+def test_the_table_keeps_each_change_and_lists_them_the_latest_first(kept: Editor, clock: Clock) -> None:
+    editor = kept.acting_as("anna")
     # When somebody adds tasks, changes one from elsewhere, and does what concerns no task
     editor.add_many([NewTask(action="x", due=HOUR, id=f"t{n}") for n in range(30)])
     clock.now += HOUR / 2
@@ -213,12 +205,8 @@ def test_the_table_keeps_each_change_and_lists_them_the_latest_first(make: Make,
     assert {one.where for one in rest.changes[:10]} == {"http from 10.0.0.9"}
     # And those of one task
     pause, add = editor.changes(id="t3").changes
-    assert (pause.at, pause.from_status, pause.to_status, pause.from_rev) == (
-        clock.now,
-        "scheduled",
-        "paused",
-        1,
-    )
+    assert (pause.at, pause.from_rev) == (clock.now, 1)
+    assert (pause.from_status, pause.to_status) == ("scheduled", "paused")
     assert (add.what, add.from_status, add.to_rev, add.action) == ("add", None, 1, "x")
     # And they go by a retention of their own, also over months
     clock.now += timedelta(days=45)
@@ -236,21 +224,14 @@ def test_nothing_is_kept_or_read_when_it_is_off(editor: Editor, calls: Calls) ->
         editor.changes()
 
 
-def test_a_change_holds_that_cannot_be_noted(
-    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    editor = make(KEPT)
-
-    def refuse(*_: object, **__: object) -> None:
-        raise DuebellError("no")
-
-    monkeypatch.setattr(editor.queue.store, "note", refuse)
-    editor.add("x", due=HOUR, id="a")
-    assert editor.get("a").rev == 1
+def test_a_change_holds_that_cannot_be_noted(kept: Editor, caplog: pytest.LogCaptureFixture) -> None:
+    with patch.object(kept.queue.store, "note", side_effect=DuebellError("no")):
+        kept.add("x", due=HOUR, id="a")
+    assert kept.get("a").rev == 1
     assert "could not be noted in the table" in caplog.text
 
 
 @pytest.mark.parametrize("cursor", ["", "changes 2026-11", "changes 2026-11/x", "task/1"])
-def test_a_cursor_of_something_else_is_refused(make: Make, cursor: str) -> None:
+def test_a_cursor_of_something_else_is_refused(kept: Editor, cursor: str) -> None:
     with pytest.raises(InvalidQuery, match="cursor"):
-        make(KEPT).changes(cursor=cursor)
+        kept.changes(cursor=cursor)

@@ -115,18 +115,6 @@ def queues(session: boto3.Session) -> Any:
     return sqs
 
 
-@pytest.fixture
-def mapping(session: boto3.Session, queues: Any) -> str:
-    """The mapping by which the worker takes messages; its id. With messages, moto would start Docker."""
-    functions = boto3.client("lambda", region_name=REGION)
-    create_function(session)
-    let_ring(session)
-    made = functions.create_event_source_mapping(
-        FunctionName="duebell", EventSourceArn=f"arn:aws:sqs:{HERE}:{NAME}"
-    )
-    return made["UUID"]
-
-
 def send(queues: Any, name: str, count: int) -> None:
     url = queues.get_queue_url(QueueName=name)["QueueUrl"]
     for _ in range(count):
@@ -158,9 +146,8 @@ def test_what_waits_is_counted_and_dead_letters_are_a_problem(connect: Connect, 
     )
 
 
-def test_a_mapping_that_takes_nothing_is_a_problem(connect: Connect, mapping: str) -> None:
-    functions = boto3.client("lambda", region_name=REGION)
-    functions.delete_event_source_mapping(UUID=mapping)
+@pytest.mark.usefixtures("queues")
+def test_an_intake_whose_messages_nobody_takes_is_a_problem(connect: Connect) -> None:
     editor = connect(function=None)
     [problem] = editor.doctor().status.problems
     assert problem.kind is ProblemKind.INTAKE_IDLE
@@ -196,7 +183,7 @@ def test_a_queue_that_is_not_there_is_a_problem(connect: Connect) -> None:
     assert problem.kind is ProblemKind.INTAKE
 
 
-@pytest.mark.usefixtures("mapping")
+@pytest.mark.usefixtures("queues")
 @EACH_FAILURE
 def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     connect: Connect, session: boto3.Session, failure: Exception
@@ -206,7 +193,7 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
             raise failure
 
     session.events.register("before-call", refuse)
-    editor = connect()
+    editor = connect(function=None)
     status = editor.status()
     assert (status.healthy, status.intake_waiting) == (True, None)
     diagnosis = editor.doctor()

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from duebell import Editor, Event, Retry, Snooze, Status, Verb, Worker
+from duebell import Event, Retry, Snooze, Status, Verb, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.queue.items import item_of, task_of, with_fitting_events
 from duebell_shared.tasks.history import MAX_PACKED_EVENTS, bounded_events, pack, unpack
@@ -112,18 +112,14 @@ def test_a_plain_life_stores_no_event(scheduler: Scheduler, worker: Worker) -> N
     assert told(scheduler.editor.get("one").history) == [("add", ""), ("done", 1)]
 
 
-def test_what_is_forgotten_is_said(editor: Editor) -> None:
+def test_what_is_forgotten_is_said(scheduler: Scheduler) -> None:
+    editor = scheduler.editor
     editor.acting_as("ann").add("act", due=10 * MINUTE, id="one")
     for number in range(30):  # more than there is space for
         editor.acting_as(f"author-{number}").move("one", due=(10 + number) * MINUTE)
     add, forgotten, *moves = editor.get("one").history
     assert (add.what, add.by, forgotten.what) == ("add", None, "forgotten")
     assert moves[-1].by == "author-29"
-
-
-@pytest.fixture
-def editor(scheduler: Scheduler) -> Editor:
-    return scheduler.editor
 
 
 _EVENTS = st.lists(

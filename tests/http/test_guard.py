@@ -120,6 +120,8 @@ def test_without_the_token_nothing_is_told(editor: Editor, given: str) -> None:
 def test_any_host_takes_a_token_that_cannot_be_guessed(editor: Editor) -> None:
     with pytest.raises(InvalidSettings, match=r"^allowed_hosts: any name needs a token"):
         create_app(editor, allowed_hosts=["*"])
+    with pytest.raises(InvalidSettings, match=r"^allowed_hosts: must be names in a list, not 'example.com'"):
+        create_app(editor, allowed_hosts="example.com")
     for token in ("", "short", "with a space in its middle", "ümlaut-ümlaut-ümlaut"):
         with pytest.raises(InvalidSettings, match=r"^token: must be 16 or more"):
             create_app(editor, token=token)

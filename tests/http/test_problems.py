@@ -41,6 +41,8 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x"}, "due", "is missing: give a time or a length of time from now; a new task can"),
         ({"action": "x", "due": "2026-12-31T00:00:00"}, "due", "has no offset"),
         ({"action": "x", "due": "tomorrow"}, "due", "is not an ISO-8601 time"),
+        ({"action": "x", "due": "9999-12-31T23:59:59-10:00"}, "due", "outside the calendar"),
+        ({"action": "x", "due": DUE, "id": ".."}, "id", "cannot be named in an address"),
         ({"action": "x", "due": DUE, "dues": 1}, "dues", "is not known here"),
         ({"action": "x", "due": DUE, "payload": "x" * 400_000}, "payload", "is 400,002 bytes"),
         (7, "body", "valid dictionary"),

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from duebell import DuebellError, Editor, Status, TaskNotFound, UnreadableTask
-from duebell_shared.queue.places import lane_of
+from duebell import DuebellError, Editor, Status, UnreadableTask
 
 from .conftest import ITEM, SOON, Scene, Table, but, number, text
 
@@ -161,27 +160,6 @@ def test_malformed_history_is_left_out_of_listings_and_named(
         assert named_in(caplog, id)
         with pytest.raises(DuebellError, match=id):
             scene.editor.get(id)
-
-
-# Items in lanes where they do not belong: they hurt nobody, and run if a run ever looks there.
-
-
-def wrong_lane(id: str) -> int:
-    return (lane_of(id, 4) + 1) % 4
-
-
-def test_a_task_in_a_lane_that_is_not_its_ids_runs(scene: Scene) -> None:
-    scene.editor.add("note", due=SOON, id="a")
-    scene.table.put("stray", ITEM, lane=wrong_lane("stray"))
-    assert [task.id for task in scene.editor.list().tasks] == ["a", "stray"]
-    scene.clock.advance(2 * SOON)
-
-    assert scene.run().done == 2
-    assert sorted(scene.ran) == ["a", "stray"]
-    assert scene.editor.status().healthy
-    # An editor looks for an id in its own lane only
-    with pytest.raises(TaskNotFound):
-        scene.editor.get("stray")
 
 
 def test_a_queue_that_outlived_its_record_is_found_in_all_of_its_lanes(scene: Scene) -> None:

@@ -97,10 +97,6 @@ def test_no_occurrence_of_an_ordinary_life_is_left_out(given: list[Occurrence]) 
     assert len(bounded_occurrences(given)) == min(len(given), MAX_OCCURRENCES)
 
 
-def test_the_last_twenty_are_kept() -> None:
-    assert bounded_occurrences(every(DAY, 25)) == every(DAY, 25)[5:]
-
-
 @pytest.mark.parametrize(
     "step", [MINUTE, DAY, timedelta(days=1, seconds=7), timedelta(milliseconds=86_400_001)]
 )

@@ -8,10 +8,11 @@ from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from duebell_worker.process import Process
-from tests.support import Clock, minute_of
+from tests.support import NOON, Clock, minute_of
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.log_lines import Log
@@ -34,28 +35,21 @@ class Hosted:
     def __init__(self, clock: Clock, stage: Stage, log: Log) -> None:
         self.clock, self.stage, self.log = clock, stage, log
         self.bell, self.store = Bell(), HookedStore()
-        # Of a worker that has precision "minute": a process starts tasks to the second all the same.
-        settings = Settings(lanes=4, parallel_runs=1, metrics=True)
-        rule = Rule("duebell", self.bell.client, clock=clock, sleep=self._sleep)
-        self.backend = Backend(settings, self.store, rule, clock=clock, sleep=self._sleep)
+        self._rule = Rule("duebell", self.bell.client, clock=clock, sleep=self._sleep)
         self.called = Called()
-        self.editor = Editor(backend=self.backend)
         self.starts: list[datetime] = []
         self.events: list[tuple[datetime, Callable[[], object]]] = []
         self.ends_at = clock.now + _LONGEST
         self.serve()
+        self.editor = Editor(backend=self.backend)
         self.store.on_read = self._look
 
     def serve(self, *, parallel_runs: int = 1, calls: bool = False, places: int = 2) -> None:
         """Have another process, which has so many places."""
-        self.backend = Backend(
-            Settings(lanes=4, parallel_runs=parallel_runs, metrics=True),
-            self.store,
-            self.backend.rule,
-            clock=self.clock,
-            sleep=self._sleep,
-        )
-        self.backend = self.called.by(self.backend) if calls else self.backend
+        # Of a worker that has precision "minute": a process starts tasks to the second all the same.
+        settings = Settings(lanes=4, parallel_runs=parallel_runs, metrics=True)
+        backend = Backend(settings, self.store, self._rule, clock=self.clock, sleep=self._sleep)
+        self.backend = self.called.by(backend) if calls else backend
         self.worker = Worker(backend=self.backend, pool=self.stage, concurrency=places)
         self.worker.action("act")(lambda: self.starts.append(self.clock.now))
         self.process = Process(self.worker, drain_for=20 * SECOND)
@@ -82,6 +76,15 @@ class Hosted:
     def other(self, *lanes: int) -> Other:
         """Another run, which holds these lanes."""
         return Other(self.backend, *lanes)
+
+    def lose_the_lease(self, *lanes: int) -> None:
+        """Have the process stand still ten seconds after noon until another run holds these lanes."""
+
+        def lose() -> None:
+            self.clock.advance(LEASE + SECOND)
+            self.other(*lanes)
+
+        self.at(NOON + 10 * SECOND, lose)
 
     @property
     def record(self) -> ArmingRecord:

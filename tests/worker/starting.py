@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from duebell import lambda_handler
 from duebell_shared.backend import Backend
 from duebell_worker import entry
 from duebell_worker.actions import registration
@@ -75,6 +76,7 @@ def forget() -> None:
     """Have the entry begin as in a new process."""
     entry._worker.cache_clear()
     entry.connected_backend.cache_clear()
+    lambda_handler._intake.cache_clear()
 
 
 def start() -> None:

@@ -94,27 +94,23 @@ def test_a_task_that_failed_for_good_is_given_to_on_failed(scene: Scene, clock: 
     assert scene.editor.get("a/failed").status is Status.DONE
 
 
-def test_there_is_no_follow_up_for_the_other_result(scene: Scene) -> None:
-    # Given tasks that are done and name an action for failures, and one that fails and names one for success
+def test_a_result_has_its_own_follow_up_and_the_action_says_who_hears_of_failures_unless_the_task_does(
+    scene: Scene,
+) -> None:
+    # Given tasks that are done and name an action for failures, and one that names one for success as well
     scene.editor.add("guarded", due=NOON, id="good")
     scene.editor.add("guarded", due=NOON, id="both", on_failed="act", then=Then("hear"))
     scene.run()
-    scene.error = Abort("never")
-    scene.editor.add("act", due=NOON, id="bad", then=Then("hear"))
-    scene.run()
-
-    # Then only the one that is done has its follow-up
     assert scene.ids == ["both/then"]
 
-
-def test_the_action_says_who_hears_of_failures_unless_the_task_does(scene: Scene) -> None:
-    scene.error = ValueError("no")
+    # When others fail, then those are told of them that the tasks name, or else the action
+    scene.error = Abort("never")
+    scene.editor.add("act", due=NOON, id="bad", then=Then("hear"))
     scene.editor.add("guarded", due=NOON, id="default")
     scene.editor.add("guarded", due=NOON, id="own", on_failed="act")
     scene.editor.add("guarded", due=NOON, id="none", on_failed="")
     scene.run()
-
-    assert scene.ids == ["default/failed"]
+    assert scene.ids == ["both/then", "default/failed"]
     assert scene.editor.get("own/failed").action == "act"
     assert [task.id for task in scene.editor.find("none").tasks] == ["none"]
 

@@ -8,9 +8,10 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor, Status, Worker
+from duebell import Editor, NotDeployed, Status, Worker
 from duebell_infra.testing import InlinePool, MemoryStore
 from duebell_shared.backend import Backend
+from duebell_shared.bell.arming import GRACE
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey
 from tests.support import NOON, Clock
@@ -92,6 +93,19 @@ def test_a_run_to_which_something_was_added_ends_once_that_is_done(clock: Clock)
     # Then the due of that one does not keep the run going, nor the rule ringing
     assert (report.done, report.stopped_early, report.rings_at) == (2, False, None)
     assert clock.now < NOON + timedelta(minutes=1)
+
+
+def test_a_table_that_is_gone_ends_the_run_and_the_next_one_does_what_is_due(
+    editor: Editor, worker: Worker, aws: Hooks, clock: Clock
+) -> None:
+    worker.action("act")(lambda: None)
+    editor.add("act", due=NOON)
+    allow = aws.refuse("dynamodb.Query", "ResourceNotFoundException")
+    with pytest.raises(NotDeployed):
+        worker.run()
+    allow()
+    clock.advance(GRACE)
+    assert worker.run().done == 1
 
 
 def test_the_record_keeps_what_came_of_the_last_run(editor: Editor, worker: Worker, clock: Clock) -> None:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +13,7 @@ from duebell import Editor, lambda_handler
 from duebell_shared.backend import Backend
 from tests.intake.conftest import Queues, queues, record
 from tests.support import REGION
-from tests.worker.starting import CONTEXT, WORKING, deploy, forget
+from tests.worker.starting import CONTEXT, WORKING, deploy
 
 __all__ = ["deploy", "queues"]
 
@@ -21,13 +21,8 @@ ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    forget()
-    lambda_handler._intake.cache_clear()
+def _has_an_intake(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
-    yield
-    forget()
-    lambda_handler._intake.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
-"""The scheduler over HTTP: schedules, calendars, limits, time zones, and what the doctor repairs."""
+"""The scheduler and its worker over HTTP: schedules, calendars, limits, zones, what the doctor repairs."""
 
+import dataclasses
+import json
 from datetime import timedelta
+from typing import Any
 
 import jsonschema_rs
 import pytest
@@ -88,6 +91,12 @@ def test_the_time_zones_are_listed(client: TestClient) -> None:
     assert (answer.status_code, answer.json()["field"]) == (422, "timezone")
 
 
+def is_as_described(client: TestClient, schema: str, answer: object) -> bool:
+    """Whether an answer is as the description of the API has it."""
+    components = client.get("/openapi.json").json()["components"]
+    return jsonschema_rs.is_valid({**components["schemas"][schema], "components": components}, answer)
+
+
 def test_a_limit_is_set_and_told(client: TestClient, backend: Backend) -> None:
     worker = Worker(backend=backend)
     worker.action("shop/mail", per_second=10)(lambda: None)
@@ -100,7 +109,55 @@ def test_a_limit_is_set_and_told(client: TestClient, backend: Backend) -> None:
     # And what cannot be one is refused by name
     refused = client.patch("/api/limits/shop%2Fmail", json={"closed": "at night"})
     assert (refused.status_code, refused.json()["field"]) == (422, "closed")
-    # As the description of the API has it
-    document = client.get("/openapi.json").json()
-    schema = document["components"]["schemas"]["ActionLimit"]
-    assert jsonschema_rs.is_valid({**schema, "components": document["components"]}, limit)
+    assert is_as_described(client, "ActionLimit", limit)
+
+
+def act(*, item: int, text: str = "x") -> None: ...
+
+
+def test_the_worker_is_null_until_it_has_made_itself_known(client: TestClient, backend: Backend) -> None:
+    assert client.get("/api/worker").json() == {"worker": None}
+    worker = Worker(backend=backend)
+    worker.recurring("rate(1 day)", id="daily", payload={"item": 1})(worker.action(act))
+    worker.register()
+    answer = client.get("/api/worker").json()
+    [action] = answer["worker"]["actions"]
+    assert (action["name"], action["attempts"], action["recurring"]) == ("act", 5, ["daily"])
+    taken = {"item": {"type": "integer"}, "text": {"type": "string", "default": "x"}}
+    assert (action["schema"]["properties"], answer["worker"]["error"]) == (taken, None)
+    assert is_as_described(client, "KnownWorker", answer)
+
+
+@dataclasses.dataclass
+class Sale:
+    item: int = 0
+    colour: str = "red"
+
+
+def sell(payload: Sale) -> None: ...
+
+
+@pytest.mark.filterwarnings("ignore::duebell.UnknownAction")
+def test_warnings_about_tasks_are_in_a_header(client: TestClient, backend: Backend) -> None:
+    def warnings(answer: Any) -> list[str]:
+        assert answer.is_success
+        texts: list[str] = json.loads(answer.headers.get("Duebell-Warnings", "[]"))
+        return texts
+
+    worker = Worker(backend=backend)
+    worker.action(sell)
+    worker.register()
+    task = {"action": "söll", "due": "2026-12-31T00:00:00Z", "payload": {"colour": "x"}}
+    said = (
+        "action: the worker has no action 'söll': did you mean sell? If the name is right, deploy a worker "
+    )
+    said += "that has it"
+    assert warnings(client.post("/api/tasks", json=task | {"id": "a"})) == [said]
+    assert warnings(client.patch("/api/tasks/a", json={"action": "söll"})) == [said]
+    # Of a list each once, in a header of a few kilobytes
+    assert warnings(client.post("/api/tasks", json=[task, task])) == [said]
+    many = [task | {"action": f"{n}{'x' * 200}"} for n in range(7)]
+    shown = warnings(client.post("/api/tasks", json=many))
+    assert (len(shown), max(map(len, shown)) < 200) == (5, True)
+    # And none of a task that is right, or with another request's
+    assert warnings(client.post("/api/tasks", json=task | {"action": "sell"})) == []

@@ -1,9 +1,12 @@
-"""The HTTP editor on a port."""
+"""The HTTP editor on a port; clients that are too slow, or too many, cost nobody else the server."""
 
+import contextlib
 import json
 import signal
 import socket
+import threading
 import urllib.request
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +16,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from duebell import DuebellError, Editor, InvalidSettings
+from duebell_editor.http import limits as deadlines
 from duebell_editor.http import serve, server
+from duebell_editor.http.limits import Deadlines
+from duebell_editor.http.routes import changes
 from duebell_infra.local.signals import Ended, ended_by_signal
 from tests.serving import serving
 
@@ -75,14 +81,12 @@ def test_connections_that_do_not_end_in_time_are_closed(
 
     monkeypatch.setattr(uvicorn.Server, "shutdown", shutdown)
     with serving(editor) as url:
-        host, _, port = url.removeprefix("http://").removesuffix("/").partition(":")
-        client = socket.create_connection((host, int(port)), timeout=30)
-        client.sendall(f"HEAD /openapi.json HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        client = connect(url)
+        client.sendall(f"HEAD /openapi.json HTTP/1.1\r\n{HOST}\r\n".encode())
         assert client.recv(1)
     # Then it is closed when the server has ended
     with client:
-        while client.recv(65_536):
-            pass
+        all_of(client)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -103,12 +107,12 @@ def test_a_signal_in_the_middle_of_a_request_ends_the_server(
     monkeypatch.setattr(server, "create_app", create_app)
     answers: list[Future[bytes]] = []
 
-    def connect(url: str) -> None:
+    def ask_it(url: str) -> None:
         answers.append(clients.submit(ask, f"{url}api/tasks"))
 
     # When it serves, it answers and ends, and the caller's handler is told at last
     with ThreadPoolExecutor(1) as clients, pytest.raises(Ended), ended_by_signal():
-        serve(editor, port=0, started=connect)
+        serve(editor, port=0, started=ask_it)
     assert json.loads(answers[0].result()) == {"tasks": [], "cursor": None}
 
 
@@ -119,3 +123,123 @@ def test_a_port_that_is_taken_is_said(editor: Editor) -> None:
             DuebellError, match=f"cannot serve on port {port} .*: Address already in use; cho"
         ):
             serve(editor, port=port)
+
+
+SOON = 0.5
+
+HOST = "Host: 127.0.0.1\r\n"
+POST = f"POST /api/preview HTTP/1.1\r\n{HOST}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n"
+
+
+@pytest.fixture
+def url(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A server whose patience ends soon."""
+    for name in ("_HEAD_SECONDS", "_READING_SECONDS", "BODY_SECONDS"):
+        monkeypatch.setattr(deadlines, name, SOON)
+    monkeypatch.setattr(deadlines, "_CUT_OFF_BODY_SECONDS", 4 * SOON)
+    with serving(editor) as url:
+        yield url
+
+
+def address(url: str) -> tuple[str, int]:
+    host, _, port = url.removeprefix("http://").removesuffix("/").partition(":")
+    return host, int(port)
+
+
+def connect(url: str) -> socket.socket:
+    return socket.create_connection(address(url), timeout=30)
+
+
+def all_of(client: socket.socket) -> bytes:
+    """All bytes until the server closes the connection."""
+    got = b""
+    with contextlib.suppress(ConnectionError):
+        while some := client.recv(65_536):
+            got += some
+    return got
+
+
+def test_a_connection_that_says_nothing_is_closed_without_a_word(url: str) -> None:
+    with connect(url) as client:
+        assert all_of(client) == b""
+
+
+def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None:
+    got = b""
+    with connect(url) as client, contextlib.suppress(ConnectionError):
+        client.settimeout(SOON / 10)
+        for byte in f"GET / HTTP/1.1\r\n{HOST}X-Long: ".ljust(2_000, "x").encode():
+            client.sendall(bytes([byte]))
+            with contextlib.suppress(TimeoutError):
+                some = client.recv(65_536)
+                if not some:
+                    break
+                got += some
+        else:
+            pytest.fail("the server was still listening")
+    # What was sent to a closed connection may take the answer away
+    assert got in {deadlines._SLOW_CLIENT, b""}
+
+
+def test_the_second_request_of_a_connection_has_a_deadline_too(url: str) -> None:
+    with connect(url) as client:
+        client.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\nGET /openapi.json HTTP/1.1\r\nHo".encode())
+        got = all_of(client)
+    assert got.startswith(b"HTTP/1.1 200 OK")
+    assert got.endswith(deadlines._SLOW_CLIENT)
+
+
+def test_a_body_that_does_not_come_is_answered_with_408_and_the_connection_is_closed(url: str) -> None:
+    with connect(url) as client:
+        client.sendall(f'{POST}{{"schedule":'.encode())
+        head, _, body = all_of(client).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 408 ")
+    assert b"application/problem+json" in head
+    assert json.loads(body)["detail"] == "the body must come within 30 seconds"
+
+
+def test_a_client_that_does_not_read_is_cut_off(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Given a client that asks for much and reads nothing
+    monkeypatch.setattr(deadlines, "_READING_SECONDS", SOON)
+    lost = threading.Event()
+    real = Deadlines.connection_lost
+
+    def connection_lost(self: Deadlines, exc: Exception | None) -> None:
+        real(self, exc)
+        if self.client == client.getsockname():
+            lost.set()
+
+    monkeypatch.setattr(Deadlines, "connection_lost", connection_lost)
+    with serving(editor) as url, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(30)
+        client.connect(address(url))
+        count = 200
+        client.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\n".encode() * count)
+        # Then the server ends the connection, and what it had not sent is lost
+        assert lost.wait(timeout=30)
+        got = len(all_of(client))
+        with urllib.request.urlopen(f"{url}openapi.json", timeout=30) as answer:
+            assert got < count * len(answer.read())
+
+
+def test_more_connections_than_there_can_be_are_refused(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "_MOST", 2)
+    with serving(editor) as url, connect(url) as first, connect(url) as second:
+        for client in (first, second):  # they are there when they are answered
+            client.sendall(f"GET /docs HTTP/1.1\r\n{HOST}\r\n".encode())
+            assert client.recv(1)
+        with connect(url) as third:
+            assert all_of(third) == deadlines._TOO_MANY
+
+
+def test_a_stream_has_no_deadline(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_QUIET", "_BUSY", "_STEP"):
+        monkeypatch.setattr(changes, name, SOON)
+    seen: list[Any] = []
+    with urllib.request.urlopen(f"{url}api/changes", timeout=30) as stream:
+        while seen.count(b": still here\n") < 8:
+            seen.append(stream.readline())
+            assert seen[-1]

@@ -1,4 +1,4 @@
-"""Tasks over HTTP, one and many: added, changed, listed, and what is told of them."""
+"""Tasks over HTTP, one and many: added, changed, listed, and no change is lost unseen."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -276,3 +276,49 @@ def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, sch
 )
 def test_a_bulk_change_that_cannot_be_right_is_refused(client: TestClient, body: Any) -> None:
     assert client.post("/api/bulk", json=body).status_code == 422
+
+
+CHANGES = [("PATCH", "", {"payload": 1}), ("POST", "/move", {"due": TOMORROW}), ("POST", "/pause", {})]
+
+
+def change(client: TestClient, method: str, verb: str, body: Any, tag: str) -> Any:
+    headers = {"If-Match": tag, "Content-Type": "application/json"}
+    return client.request(method, f"/api/tasks/a%2Fb{verb}", json=body, headers=headers)
+
+
+@pytest.mark.parametrize(("method", "verb", "body"), CHANGES)
+def test_a_change_to_what_was_changed_meanwhile_is_refused(
+    client: TestClient, editor: Editor, method: str, verb: str, body: Any
+) -> None:
+    # Given a task that someone else has changed since it was seen
+    editor.add("x", due=timedelta(days=1), id="a/b")
+    editor.update("a/b", payload="theirs")
+    # When it is changed as it was seen, then nothing is written, and the answer says so
+    refused = change(client, method, verb, body, '"1"')
+    problem = refused.json()
+    assert (refused.status_code, problem["type"], problem["rev"]) == (412, "urn:duebell:task-changed", 2)
+    assert (editor.get("a/b").payload, editor.get("a/b").rev) == ("theirs", 2)
+    # And as it is now, it can be
+    seen = client.get("/api/tasks/a%2Fb").headers["etag"]
+    changed = change(client, method, verb, body, seen)
+    assert (seen, changed.status_code, changed.headers["etag"]) == ('"2"', 200, '"3"')
+
+
+def test_a_task_is_replaced_only_as_it_was_seen(client: TestClient, editor: Editor) -> None:
+    editor.add("x", due=timedelta(days=1), id="a/b")
+    body = {"action": "y", "due": TOMORROW, "id": "a/b", "if_exists": "replace"}
+    # When it was changed since
+    editor.update("a/b", payload="theirs")
+    refused = client.post("/api/tasks", json=body, headers={"If-Match": '"1"'})
+    # Then it stays as it is, and as it is now it can be replaced
+    assert (refused.status_code, refused.json()["rev"]) == (412, 2)
+    assert editor.get("a/b").payload == "theirs"
+    replaced = client.post("/api/tasks", json=body, headers={"If-Match": '"2"'})
+    assert (replaced.status_code, replaced.headers["etag"], editor.get("a/b").action) == (200, '"3"', "y")
+    # And one that is gone meanwhile is not added anew
+    gone = client.post("/api/tasks", json={**body, "id": "gone"}, headers={"If-Match": '"2"'})
+    assert (gone.status_code, client.get("/api/tasks/gone").status_code) == (404, 404)
+    # And it goes with nothing else
+    for what, tag in (("keep", '"3"'), ("replace", 'W/"3"'), ("replace", '"3", "4"'), ("replace", '"x"')):
+        wrong = client.post("/api/tasks", json={**body, "if_exists": what}, headers={"If-Match": tag})
+        assert (wrong.status_code, wrong.json()["field"]) == (422, "If-Match")

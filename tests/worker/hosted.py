@@ -8,10 +8,11 @@ from duebell_infra.testing import Bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.bell.bell import Rule
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.instants import NEVER
 from duebell_shared.settings import Settings
 from duebell_worker.process import Process
-from tests.support import Clock, minute_of
+from tests.support import NOON, Clock, minute_of
 from tests.worker.called import Called
 from tests.worker.hooked_store import HookedStore
 from tests.worker.log_lines import Log
@@ -75,6 +76,15 @@ class Hosted:
     def other(self, *lanes: int) -> Other:
         """Another run, which holds these lanes."""
         return Other(self.backend, *lanes)
+
+    def lose_the_lease(self, *lanes: int) -> None:
+        """Have the process stand still ten seconds after noon until another run holds these lanes."""
+
+        def lose() -> None:
+            self.clock.advance(LEASE + SECOND)
+            self.other(*lanes)
+
+        self.at(NOON + 10 * SECOND, lose)
 
     @property
     def record(self) -> ArmingRecord:

@@ -1,51 +1,38 @@
 """Metrics in the log, as CloudWatch reads them."""
 
-from collections.abc import Iterator
-from datetime import timedelta
-from typing import Any
-
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from duebell import Editor, Lateness, Worker
-from duebell_infra.testing import InlinePool
-from duebell_shared.backend import Backend
-from duebell_shared.errors import AwsUnavailable
+from duebell import Lateness
 from duebell_shared.tasks.new_task import new_task
-from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.attempt import Wake, lateness_of
 from duebell_worker.run.report import parts_of, percentiles
 from duebell_worker.worker import rang_at
-from tests.support import NOON, Calls, Clock
+from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
+from tests.worker.scene import HOUR, MINUTE, SECOND, Scene
 
-HOUR = timedelta(hours=1)
 GB = 2**30
 
 
 @pytest.fixture
-def watched(backend: Backend) -> Worker:
+def watched(clock: Clock) -> Scene:
     """A worker that writes metrics, with an action that fails and one that does not."""
-    settings = msgspec.structs.replace(backend.settings, metrics=True)
-    over = Backend(settings, backend.store, backend.rule, clock=backend.clock, sleep=backend.sleep)
-    worker = Worker(backend=over, pool=lambda _: InlinePool())
-    worker.action("act")(lambda: None)
+    scene = Scene(clock, metrics=True)
 
-    @worker.action("fail", attempts=1)
+    @scene.worker.action("fail", attempts=1)
     def fail() -> None:
         raise ValueError("no")
 
-    return worker
+    return scene
 
 
-def test_each_action_and_the_run(watched: Worker, editor: Editor, clock: Clock, log: Log) -> None:
+def test_each_action_and_the_run(watched: Scene, log: Log) -> None:
     for id, action in (("a", "act"), ("b", "act"), ("c", "fail")):
-        editor.add(action, due=HOUR, id=id, payload={"secret": "hunter2"})
-    editor.add("act", due=9 * HOUR)
-    editor.add("act", due=HOUR, id="late", expires_after=timedelta(seconds=5))
-    clock.advance(HOUR + timedelta(seconds=7))
-    watched.run()
+        watched.editor.add(action, due=HOUR, id=id, payload={"secret": "hunter2"})
+    watched.editor.add("act", due=9 * HOUR)
+    watched.editor.add("act", due=HOUR, id="late", expires_after=5 * SECOND)
+    watched.run(at=NOON + HOUR + 7 * SECOND)
 
     said = log.lines("metrics")
     by_action = {line.get("Action"): line for line in said}
@@ -58,20 +45,18 @@ def test_each_action_and_the_run(watched: Worker, editor: Editor, clock: Clock, 
     assert directive["Namespace"] == "duebell"
     assert directive["Dimensions"] == [["Scheduler"], ["Scheduler", "Action"]]
     assert {"Name": "Lateness", "Unit": "Milliseconds"} in directive["Metrics"]
-    assert act["_aws"]["Timestamp"] == (NOON + HOUR + timedelta(seconds=7)).timestamp() * 1000
+    assert act["_aws"]["Timestamp"] == (NOON + HOUR + 7 * SECOND).timestamp() * 1000
     run = by_action[None]
     assert (run["Scheduler"], run["Overdue"], run["QueueDepth"], run["RunDuration"]) == ("duebell", 0, 1, 0)
     assert run["PutRuleCalls"] == 1
     assert "hunter2" not in str(said)
 
 
-def test_actions_that_the_worker_does_not_have_are_one_dimension(
-    watched: Worker, editor: Editor, clock: Clock, log: Log
-) -> None:
-    editor.add_many({"action": f"bogus-{number}", "due": HOUR} for number in range(30))
-    editor.add("act", due=HOUR)
-    clock.advance(2 * HOUR)
-    watched.run()
+def test_actions_that_the_worker_does_not_have_are_one_dimension(watched: Scene, log: Log) -> None:
+    for number in range(30):
+        watched.editor.add(f"bogus-{number}", due=HOUR)
+    watched.editor.add("act", due=HOUR)
+    watched.run(at=NOON + 2 * HOUR)
     by_action = {line["Action"]: line for line in log.lines("metrics") if "Action" in line}
     assert set(by_action) == {"act", "(unknown)"}
     assert by_action["(unknown)"]["Failed"] == 30
@@ -80,11 +65,11 @@ def test_actions_that_the_worker_does_not_have_are_one_dimension(
 
 
 def test_every_metric_named_is_there_and_a_line_holds_a_hundred_values_at_most(
-    watched: Worker, editor: Editor, clock: Clock, log: Log
+    watched: Scene, log: Log
 ) -> None:
-    editor.add_many({"action": "act", "due": HOUR} for _ in range(250))
-    clock.advance(2 * HOUR)
-    watched.run()
+    for _ in range(250):
+        watched.editor.add("act", due=HOUR)
+    watched.run(at=NOON + 2 * HOUR)
     said = log.lines("metrics")
     for line in said:
         for directive in line["_aws"]["CloudWatchMetrics"]:
@@ -95,78 +80,57 @@ def test_every_metric_named_is_there_and_a_line_holds_a_hundred_values_at_most(
     assert sum(line.get("Done", 0) for line in said) == 250
 
 
-def test_a_queue_that_cannot_be_counted_fails_no_run(
-    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, log: Log
-) -> None:
-    def unavailable(*_: object, **__: object) -> int:
-        raise AwsUnavailable("throttled")
-
-    editor.add("act", due=HOUR)
-    monkeypatch.setattr(watched.backend.store, "count", unavailable)
-    watched.run()
+def test_a_queue_that_cannot_be_counted_fails_no_run(watched: Scene, log: Log) -> None:
+    watched.editor.add("act", due=HOUR)
+    watched.store.refuse(range(4), {"count"})
+    watched.worker.run()
     [run] = log.lines("metrics")
     assert "QueueDepth" not in run
     assert run["PutRuleCalls"] >= 0
 
 
-def test_the_queue_is_counted_once_in_five_minutes_whoever_runs(
-    watched: Worker, editor: Editor, clock: Clock, log: Log, calls: Calls
-) -> None:
+def test_the_queue_is_counted_once_in_five_minutes_whoever_runs(watched: Scene, log: Log) -> None:
     # Given a task that waits, and nothing that is due
-    editor.add("act", due=HOUR)
-    queries = []
-    for _ in range(11):
-        before = calls["Query"], calls["PutItem"]
-        watched.run()
-        queries.append((calls["Query"] - before[0], calls["PutItem"] - before[1]))
-        clock.advance(timedelta(minutes=1))
-    # Then every fifth run counts, with one query more and no other write, and the others say nothing of it
+    watched.editor.add("act", due=HOUR)
+    costs = []
+    for minute in range(11):
+        watched.run(at=NOON + minute * MINUTE)
+        costs.append((watched.costs(), sum(watched.store.calls["count", lane] for lane in range(4))))
+    # Then every fifth run counts, and makes no other call more, and the others say nothing of it
     counted = ["QueueDepth" in line for line in log.lines("metrics")]
     assert counted == [True, False, False, False, False] * 2 + [True]
-    plain = queries[1]
-    assert queries[5:] == [(plain[0] + 1, plain[1]), plain, plain, plain, plain, (plain[0] + 1, plain[1])]
+    plain, _ = costs[1]
+    assert costs[1:] == [(plain, int(is_counted)) for is_counted in counted[1:]]
 
 
 def test_the_fullest_lane_is_said_and_kept_in_the_record(
-    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, clock: Clock, log: Log
+    watched: Scene, monkeypatch: pytest.MonkeyPatch, log: Log
 ) -> None:
     # Given a table whose writes tell how much the lanes hold
     sizes = iter([{}, {0: 2 * GB, 1: 7 * GB}, {}, {}])
-    monkeypatch.setattr(watched.backend.store, "lane_sizes", lambda: next(sizes))
-    watched.run()
+    monkeypatch.setattr(watched.store, "lane_sizes", lambda: next(sizes))
+    watched.run(at=NOON)
     fullest = watched.backend.armer.read().fullest
     assert fullest
     assert (fullest.lane, fullest.bytes) == (1, 7 * GB)
     # When the next ones tell nothing, then it is said as it was
-    clock.advance(timedelta(minutes=5))
-    watched.run()
+    watched.run(at=NOON + 5 * MINUTE)
     assert [line["LaneBytes"] for line in log.lines("metrics")] == [7 * GB] * 2
 
 
-def test_lanes_in_trouble_are_a_metric_only_where_there_are_any(
-    watched: Worker, editor: Editor, monkeypatch: pytest.MonkeyPatch, log: Log
-) -> None:
-    watched.run()
-    queued = watched.backend.store.queued
-
-    def unavailable(lane: int, **given: Any) -> Iterator[QueueKey]:
-        if lane == 2:
-            raise AwsUnavailable("throttled")
-        yield from queued(lane, **given)
-
-    monkeypatch.setattr(watched.backend.store, "queued", unavailable)
-    watched.run()
+def test_lanes_in_trouble_are_a_metric_only_where_there_are_any(watched: Scene, log: Log) -> None:
+    watched.worker.run()
+    watched.store.refuse({2}, {"queued"})
+    watched.worker.run()
     assert [line.get("LaneTrouble") for line in log.lines("metrics")] == [None, 1]
 
 
-def test_there_are_none_unless_asked_for(worker: Worker, editor: Editor, log: Log) -> None:
-    worker.run()
+def test_there_are_none_unless_asked_for(scene: Scene, log: Log) -> None:
+    scene.worker.run()
     assert log.lines("metrics") == []
 
 
 # The parts of an attempt's lateness, as a run measures them.
-
-SECOND = timedelta(seconds=1)
 
 
 def parts(late: float, *, began: float, rang: float | None = None, limited: float = 0) -> Lateness | None:
@@ -217,9 +181,8 @@ def test_what_was_before_the_time_that_an_attempt_was_queued_for_is_a_part_of_it
 @pytest.mark.parametrize(
     "event",
     [
-        {},
         None,
-        {"source": "aws.events"},
+        {},
         {"source": "aws.events", "time": "soon"},
         {"source": "aws.events", "time": 3},
         {"source": "aws.s3", "time": "2026-11-21T12:00:09Z"},

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from duebell import Backoff, Editor, Retry, Task, Worker
+from duebell import Editor, Retry, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lanes import Batcher, ReadAhead
-from tests.support import NOON, Calls, Clock, SetFor
+from tests.support import NOON, Calls, Clock
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -23,27 +23,6 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 def expression(events: "EventBridgeClient") -> str:
     return events.describe_rule(Name="duebell")["ScheduleExpression"]
-
-
-def test_the_earliest_is_started_first(editor: Editor, backend: Backend, clock: Clock) -> None:
-    # Given tasks in all lanes, added in no order, and a worker for one at a time
-    started: list[str] = []
-    worker = Worker(backend=backend, concurrency=1)
-
-    @worker.action("act")
-    def act(payload: object, task: Task) -> None:
-        started.append(task.id)
-
-    for number in (7, 2, 9, 4, 1, 8, 3, 6, 0, 5):
-        editor.add("act", due=NOON + number * SECOND, id=f"task-{number}")
-
-    # When all are due
-    clock.advance(MINUTE)
-    worker.run()
-
-    # Then they are started by their due dates, whatever lanes they are in
-    assert len({editor.get(id).lane for id in started}) > 2
-    assert started == [f"task-{number}" for number in range(10)]
 
 
 @pytest.mark.parametrize("early", [timedelta(days=30), 3 * SECOND])
@@ -79,24 +58,6 @@ def test_what_is_due_in_a_moment_is_waited_for_and_not_started_before(
     clock.now = due - early
     assert worker.run().lateness_max_ms == 0
     assert started == [due]
-
-
-def test_an_empty_run_parks_the_rule(
-    editor: Editor, worker: Worker, clock: Clock, events: "EventBridgeClient"
-) -> None:
-    # Given a rule that is to ring for a task that was then cancelled
-    editor.add("act", due=timedelta(hours=1), id="a")
-    editor.cancel("a")
-    assert expression(events) == SetFor(NOON + timedelta(hours=1))
-
-    # When it rings for nothing
-    clock.advance(timedelta(hours=1))
-    report = worker.run()
-
-    # Then it is parked
-    assert (report.attempts, report.rings_at, report.lanes) == (0, None, 4)
-    assert (report.lateness_max_ms, report.lateness_mean_ms) == (None, None)
-    assert expression(events) == SENTINEL
 
 
 def test_sixteen_run_at_a_time_and_never_more(editor: Editor, threaded: Worker) -> None:
@@ -178,25 +139,21 @@ def test_the_first_of_many_of_one_moment_in_all_lanes_is_the_one_with_the_highes
     assert started[0] == "urgent"
 
 
-def test_a_retry_keeps_its_priority(editor: Editor, backend: Backend, clock: Clock) -> None:
-    started: list[str] = []
-    worker = Worker(backend=backend, concurrency=1)
-
-    @worker.action("act", attempts=3, backoff=Backoff(first=MINUTE))
-    def act(payload: object, task: Task) -> None:
+def test_a_retry_keeps_its_priority(
+    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
+) -> None:
+    @one_by_one.action("fail")
+    def fail(payload: object, task: Task) -> None:
         started.append(task.id)
-        if task.id == "urgent" and task.attempt == 1:
+        if task.attempt == 1:
             raise Retry(after=MINUTE)
 
-    editor.add("act", due=NOON, id="urgent", priority=7)
-    clock.advance(MINUTE)
-    worker.run()
-    assert editor.get("urgent").priority == 7
+    editor.add("fail", due=NOON, id="urgent", priority=7)
+    one_by_one.run()
     editor.add("act", due=clock.now, id="plain")
     clock.advance(10 * MINUTE)
-    worker.run()
+    one_by_one.run()
     assert started == ["urgent", "urgent", "plain"]
-    assert editor.get("urgent").status == "done"
 
 
 def keys(*priorities: int) -> Iterator[QueueKey]:

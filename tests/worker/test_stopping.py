@@ -95,12 +95,7 @@ def test_it_is_told_when_the_lease_is_lost(hosted: Hosted) -> None:
     told: list[datetime] = []
     hosted.worker.action("work", stoppable=True)(lambda: steps_until_told(hosted.stage, hosted.clock, told))
     hosted.add("work", NOON)
-
-    def lose_the_lease() -> None:
-        hosted.clock.advance(3 * MINUTE)
-        hosted.other(0, 1, 2, 3)
-
-    hosted.at(NOON + 10 * SECOND, lose_the_lease)
+    hosted.lose_the_lease(0, 1, 2, 3)
     hosted.run_until(NOON + 5 * MINUTE)
     assert hosted.log.lines("lease_lost")
     assert told[0] <= NOON + 4 * MINUTE

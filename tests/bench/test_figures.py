@@ -8,13 +8,11 @@ from bench.actions import worker
 from bench.costs import ALARMS, measured_in
 from bench.document import PAGE, render
 from bench.figures import Figures, load
-from bench.limited import Limited, Way
 from bench.many import Many
-from bench.monthly import Standing, recorded, waits, watched
+from bench.monthly import recorded, waits, watched
 from bench.on_account import add, report
 from bench.parts import PARTS, beyond
 from bench.timing import Rounds
-from msgspec.structs import replace
 
 from duebell.testing import Rehearsal
 from duebell_editor.simulation.cost import measured
@@ -27,15 +25,6 @@ def test_what_is_beyond_its_limit_is_said() -> None:
     assert "2.00" in line
     assert "5 is the limit" in line
     assert not beyond(Figures(many=slow), ["capacity"])
-
-
-def test_limits_of_other_actions_may_cost_neither_time_nor_calls() -> None:
-    none = Way(rates=[100.0], cpu_us=[1000.0], calls=[1000], writes=[0], held=[0])
-    same = Limited(tasks=2_000, ways={"none": none, "other": none})
-    assert not beyond(Figures(limited=same), ["limited"])
-    worse = replace(none, cpu_us=[1200.0], calls=[1100])
-    lines = beyond(Figures(limited=Limited(tasks=2_000, ways={"none": none, "other": worse})), ["limited"])
-    assert [("1.20" in lines[0]), ("1100 calls" in lines[1])] == [True, True]
 
 
 def test_each_part_is_a_field_of_the_figures_and_each_limit_is_of_a_part() -> None:
@@ -85,25 +74,6 @@ def test_the_page_says_of_waiting_what_the_simulation_shows() -> None:
     assert figures.capacity
     changes = {row.what: row.changes for row in recorded(figures.capacity, kept)}
     assert changes["a run every hour"] == 30 * 24
-
-
-def test_what_the_other_pages_say_of_waiting_is_what_this_one_does() -> None:
-    kept = load().waiting
-    assert kept
-    *_, always = waits(kept)
-    for page in ("README.md", "docs/how-to/precision.md"):
-        assert f"about ${always.dollars:.0f} a month at most" in (ROOT / page).read_text()
-
-
-def test_the_readme_says_what_stands_still_costs() -> None:
-    standing = Standing()
-    readme = (ROOT / "README.md").read_text()
-    assert f"[${standing.dollars:.2f} a month at most](docs/performance.md#standing-still-a-month)" in readme
-    kept = load().telemetry
-    assert kept
-    [one, *_] = watched(kept)
-    assert one.dollars == standing.dollars + one.metrics_dollars
-    assert f"${one.dollars:.2f} with one" in (ROOT / "docs" / "scale.md").read_text()
 
 
 def test_tasks_are_added_once_and_reported_when_they_are_over() -> None:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
-from types import SimpleNamespace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import boto3
 
@@ -18,6 +17,7 @@ from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
+from tests.worker.starting import CONTEXT
 
 #: More rings than any of the scenarios needs, and more calls than any of their processes makes.
 _MOST_RINGS, _MOST_CALLS = 12, 90
@@ -44,7 +44,7 @@ class Processes:
         self._session = boto3.Session(region_name=REGION)
         self._session.events.register("before-call", self._before)
         self._session.events.register("after-call", self._after)
-        self._clients = {name: self._session.client(name) for name in ("dynamodb", "events")}
+        self._dynamodb, self._events = self._session.client("dynamodb"), self._session.client("events")
         self._dies_at: int | None = None
         self._moment = Moment.BEFORE
         self._made = 0
@@ -52,17 +52,15 @@ class Processes:
     def connect(self, clock: Clock, *, dies_at: int | None = None, moment: Moment = Moment.BEFORE) -> Backend:
         """Another process's connection to the scheduler; the one before it makes no more calls."""
         self._dies_at, self._moment, self._made = dies_at, moment, 0
-        dynamodb, events = cast("Any", self._clients["dynamodb"]), cast("Any", self._clients["events"])
-        rule = Rule("duebell", events, clock=clock, sleep=clock.sleep)
-        store = DynamoTable("duebell", dynamodb)
+        rule = Rule("duebell", self._events, clock=clock, sleep=clock.sleep)
+        store = DynamoTable("duebell", self._dynamodb)
         return Backend(
             Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep, client=self._session.client
         )
 
     def expression(self) -> str:
         """Where the rule stands."""
-        events = cast("Any", self._clients["events"])
-        return str(events.describe_rule(Name="duebell")["ScheduleExpression"])
+        return self._events.describe_rule(Name="duebell")["ScheduleExpression"]
 
     def create_stack(self) -> None:
         """The table and the rule, as the stack has them."""
@@ -146,9 +144,8 @@ class World:
         """One invocation; whether it ended well."""
         worker = Worker(backend=backend, pool=lambda _: InlinePool())
         self.actions(worker)
-        context = SimpleNamespace(get_remaining_time_in_millis=lambda: 300_000)
         try:
-            worker.handler(None, cast("Any", context))
+            worker.handler(None, CONTEXT)
         except (Death, AwsError, NotArmed):
             return False
         return True

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from duebell import Abort, Retry, Task, Worker
+from duebell import Abort, Retry, Snooze, Task, Worker
 
 worker = Worker.from_env()
 
@@ -19,6 +19,19 @@ def succeed(payload: dict[str, Any], task: Task) -> None:
 def fail_once(payload: dict[str, Any], task: Task) -> None:
     if task.attempt == 1:
         raise Retry("the first attempt always fails", after=1)
+
+
+@worker.action("snooze_once", attempts=1)
+def snooze_once(payload: dict[str, Any], task: Task) -> None:
+    """Snooze, and fail then."""
+    if payload["page"] == 1:
+        raise Snooze(5, payload={"page": 2})
+    raise RuntimeError(f"{task.id} fails every time")
+
+
+@worker.action("one_a_second", per_second=1)
+def one_a_second(payload: dict[str, Any], task: Task) -> None:
+    pass
 
 
 @worker.action("tell")

@@ -39,6 +39,11 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     editor.add("fail_once", due=SOON, id="ring-retried")
     editor.add("no_such_action", due=SOON, id="ring-unknown")
     editor.add("succeed", due=LATER, id="ring-later")
+    # Among them one that its action puts off, one that is pushed to soon, and too many of a limited action
+    editor.add("snooze_once", due=SOON, id="ring-snoozed", payload={"page": 1}, on_failed="succeed")
+    editor.add("succeed", due=LATER, id="ring-pushed", payload={"n": 1})
+    editor.add("succeed", due=LATER, id="ring-pushed", payload={"n": 2}, if_exists="push", max_wait=SOON)
+    limited = editor.add_many({"action": "one_a_second", "due": SOON} for _ in range(4)).added
     assert editor.status().rings_at
 
     # When the rule rings
@@ -67,6 +72,19 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     assert editor.get("ring-retried").attempt == 2
     wait_for(lambda: editor.get("ring-done/then").status is Status.DONE)
     assert editor.get("ring-done/then").payload == {"n": 3}
+    # One was snoozed, at its only attempt and with the payload that its action gave it, and failed then
+    wait_for(
+        lambda: editor.get("ring-snoozed").status is Status.FAILED and not editor.get("ring-snoozed").owes
+    )
+    snoozed, told = editor.get("ring-snoozed"), editor.get("ring-snoozed/failed").payload
+    assert (snoozed.attempt, snoozed.payload, told["error"]["type"]) == (1, {"page": 2}, "RuntimeError")
+    # The pushed one is done once, in time
+    pushed = editor.get("ring-pushed")
+    assert (pushed.status, pushed.attempt, pushed.payload) == (Status.DONE, 1, {"n": 2})
+    # And those of the limited action started a second after each other
+    wait_for(lambda: all(editor.get(id).status is Status.DONE for id in limited))
+    starts = sorted(task.started_at for task in map(editor.get, limited) if task.started_at)
+    assert starts[-1] - starts[0] > timedelta(seconds=2)
 
     # When nothing else is due any more, the rule is armed for what comes later
     def is_armed_for_the_head() -> bool:

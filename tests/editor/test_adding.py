@@ -162,10 +162,7 @@ def test_nothing_to_add_is_no_error_and_no_call(editor: Editor, calls: Calls) ->
     ("bad", "message"),
     [
         (GOOD | {"due": None}, "tasks[1].due: is missing: give a time or a length of time from now"),
-        (
-            GOOD | {"when": DUE},
-            "tasks[1].when: is not a field of a task; the fields are action, payload, ",
-        ),
+        (GOOD | {"when": DUE}, "tasks[1].when: is not a field of a task; the fields are action, payload, "),
         ({"due": DUE}, "tasks[1].action: is missing"),
         ("act", "tasks[1].task: must be a NewTask or a mapping, not str"),
         (GOOD | {"id": "first"}, "tasks[1].id: 'first' is the id of tasks[0] too"),

@@ -9,11 +9,7 @@ from typing import assert_type
 
 import pytest
 
-from duebell import (
-    AsyncEditor,
-    Editor,
-    Task,
-)
+from duebell import AsyncEditor, Editor, Task
 from tests.editor.memory import Scheduler
 
 HOUR = timedelta(hours=1)

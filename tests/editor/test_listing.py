@@ -181,11 +181,7 @@ class OrderOfItsOwn(MemoryStore):
     group=st.sampled_from([("", 1), ("0", 1), ("1", 1), ("0", 400)]),
 )
 def test_page_by_page_each_task_comes_exactly_once(
-    store: type[MemoryStore],
-    dues: list[int],
-    limit: int,
-    status: list[Status] | None,
-    group: tuple[str, int],
+    store: type[MemoryStore], dues: list[int], limit: int, status: list[Status] | None, group: tuple[str, int]
 ) -> None:
     # Given tasks of all statuses, many of them due at the same moment
     prefix, of_a_lane = group

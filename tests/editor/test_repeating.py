@@ -6,16 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from duebell import (
-    AwsUnavailable,
-    Editor,
-    NewTask,
-    NotArmed,
-    Status,
-    TaskConflict,
-    TaskExists,
-    Verb,
-)
+from duebell import AwsUnavailable, Editor, NewTask, NotArmed, Status, TaskConflict, TaskExists, Verb
 from duebell_shared.bell.armer import Armer
 from duebell_shared.tasks.status import RetentionPolicy
 from duebell_shared.tasks.task import Task

@@ -10,16 +10,7 @@ from pynamodb.connection import Connection
 from pynamodb.exceptions import TransactWriteError
 from pynamodb.transactions import TransactWrite
 
-from duebell import (
-    Editor,
-    InvalidTask,
-    Reservation,
-    Status,
-    TaskConflict,
-    TaskExists,
-    TaskNotFound,
-    Verb,
-)
+from duebell import Editor, InvalidTask, Reservation, Status, TaskConflict, TaskExists, TaskNotFound, Verb
 from tests.editor.memory import Scheduler
 from tests.support import NOON, REGION, create_trials
 

@@ -219,15 +219,9 @@ def test_a_rule_that_is_set_while_it_is_looked_at_is_not_held_against_anybody(
     ("fields", "what"),
     [
         ({"fullest": Fullest(lane=3, bytes=7 * GIGABYTE, measured_at=NOON)}, ""),
-        (
-            {"fullest": Fullest(lane=3, bytes=8 * GIGABYTE, measured_at=NOON)},
-            "lane 3 held 8 GB at 2026-11",
-        ),
+        ({"fullest": Fullest(lane=3, bytes=8 * GIGABYTE, measured_at=NOON)}, "lane 3 held 8 GB at 2026-11"),
         ({"relaner": "someone", "relaner_until": NOON + MINUTE}, ""),
-        (
-            {"relaner": "someone", "relaner_until": NOON - MINUTE},
-            "giving the queue more lanes was ",
-        ),
+        ({"relaner": "someone", "relaner_until": NOON - MINUTE}, "giving the queue more lanes was "),
     ],
 )
 def test_a_lane_that_fills_and_a_relane_that_was_broken_off_are_told(

@@ -156,10 +156,7 @@ def test_a_task_by_hand_is_taken_over_if_it_recurs(editor: Editor, deploy: Calla
     editor.add("act", due=HOUR, id="b")
     deploy(a={}, b={})
     report = editor.sync()
-    assert [(step.verb, step.fields) for step in report.steps] == [
-        ("change", ("declared",)),
-        ("add", ()),
-    ]
+    assert [(step.verb, step.fields) for step in report.steps] == [("change", ("declared",)), ("add", ())]
     [failure] = report.failures
     assert failure.id == "b"
     assert isinstance(failure.error, TaskExists)

@@ -21,6 +21,7 @@ from duebell import (
     NotArmed,
     Status,
     TaskExists,
+    TaskNotFound,
     TransactionCancelled,
     TransactionUnknown,
 )
@@ -100,10 +101,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("wrong", "said"), WRONG, ids=range(len(WRONG)))
 def test_a_put_that_cannot_be_right_is_named(scheduler: Scheduler, wrong: dict[str, Any], said: str) -> None:
-    with (
-        pytest.raises(InvalidTransaction) as refused,
-        scheduler.editor.transaction() as tx,
-    ):
+    with pytest.raises(InvalidTransaction) as refused, scheduler.editor.transaction() as tx:
         tx.add("expire", due=HOUR, id="one")
         tx.put(**wrong)
     assert str(refused.value).startswith(said)
@@ -168,6 +166,20 @@ def test_writes_go_inside_of_the_block(scheduler: Scheduler) -> None:
         tx.put(table="orders", item={"id": "late"})
     with pytest.raises(InvalidTransaction, match="is over: begin another"):
         tx.__enter__()
+
+
+@pytest.mark.moto
+def test_a_condition_that_does_not_hold_is_told_in_the_words_of_dynamodb(
+    editor: Editor, session: boto3.Session
+) -> None:
+    create_trials(session)
+    start_trial(editor)
+    with pytest.raises(TransactionCancelled, match="Put to table 'trials': The conditional request failed"):
+        with editor.transaction() as tx:
+            tx.put(table="trials", item={"id": "one"}, condition="attribute_not_exists(id)")
+            tx.add("expire", due=HOUR, id="two")
+    with pytest.raises(TaskNotFound):
+        editor.get("two")
 
 
 @pytest.mark.moto

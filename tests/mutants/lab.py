@@ -21,17 +21,7 @@ _LEFT_OUT = shutil.ignore_patterns(
 )
 
 #: Simulated histories that a mutant must pass to survive them.
-_HISTORIES = [
-    "tests.simulation.play",
-    "--scenario",
-    "plain",
-    "--over",
-    "twin",
-    "--count",
-    "400",
-    "--start",
-    "0",
-]
+_HISTORIES = "tests.simulation.play --scenario plain --over twin --count 400 --start 0"
 
 #: Seconds. A mutant that makes its tests go on for ever is noticed, too.
 _LIMIT = 300.0
@@ -71,7 +61,7 @@ class Lab:
         """None if these tests pass here; else the last they said. For `tests` see Mutant."""
         pytest = ("pytest", *shlex.split(tests), "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
         try:
-            done = self.run(*(_HISTORIES if tests == "histories" else pytest))
+            done = self.run(*(_HISTORIES.split() if tests == "histories" else pytest))
         except subprocess.TimeoutExpired:
             return "went on for ever"
         if done.returncode == 0:

@@ -22,11 +22,13 @@ from .world import (
     Proc,
     Records,
     State,
+    Tasks,
     alarm,
     at,
     echo,
     instant,
     start,
+    with_task,
 )
 
 _ALL = frozenset({"crash", "stall", "refuse", "timeout", "hurry"})
@@ -290,7 +292,7 @@ class Model:
             return
         if promised != NEVER_AT:
             promised = max(promised, p.due)
-        s = s._replace(tasks=(*s.tasks[:task], (p.due, promised), *s.tasks[task + 1 :]))
+        s = s._replace(tasks=with_task(s.tasks, task, (p.due, promised)))
         if self._ingredients.write_first:
             self._on(p.name, f"writes its task due {p.due}", s, p._replace(step="lower"))
         else:
@@ -304,15 +306,11 @@ class Model:
         else:
             self._on(p.name, "lowers", s, p._replace(step="write"), record=record)
 
-    def _promise(self, s: State, p: Proc) -> tuple[tuple[int, int], ...]:
+    def _promise(self, s: State, p: Proc) -> Tasks:
         """The tasks, with what the returning call promises; another may have moved its task meanwhile."""
         task = self._edit(p.name).task
         due, promised = s.tasks[task]
-        return (
-            s.tasks
-            if due == DONE
-            else (*s.tasks[:task], (due, min(promised, max(p.due, due))), *s.tasks[task + 1 :])
-        )
+        return s.tasks if due == DONE else with_task(s.tasks, task, (due, min(promised, max(p.due, due))))
 
     # A run, step for step as `Run.execute` and `Lease`.
 

@@ -8,7 +8,7 @@ learns that when it lowers the lane, takes the task out again, and adds it anew.
 from duebell_shared.bell.arming import ArmingRecord
 
 from .model import Model
-from .world import DONE, LEASE, NEVER_AT, Case, Edit, Proc, State, instant
+from .world import DONE, LEASE, NEVER_AT, Case, Edit, Proc, State, instant, with_task
 
 _CRASH = frozenset({"crash"})
 _STALL = frozenset({"stall"})
@@ -141,8 +141,8 @@ class RelaningModel(Model):
             there = p._replace(step="lower", lane=belongs, placed_by=0)
             self._on(p.name, "finds its task where it belongs", s, there)
         else:
-            tasks = (*s.tasks[:task], (NEVER_AT, promised), *s.tasks[task + 1 :])
-            self._on(p.name, "takes its task out", s, p._replace(step="write"), tasks=tasks)
+            out = with_task(s.tasks, task, (NEVER_AT, promised))
+            self._on(p.name, "takes its task out", s, p._replace(step="write"), tasks=out)
 
     def _place(self, task: int, count: int) -> int:
         """The lane of a task among so many: the last task's is the new one when there is one."""

@@ -6,10 +6,8 @@ due until the next minute, and deletes it once its grace is over, by a write tha
 since. What a transaction has confirmed is promised from then on.
 """
 
-from dataclasses import dataclass
-
 from .model import Model
-from .world import DONE, NEVER_AT, Case, Edit, Ingredients, Proc, State
+from .world import DONE, NEVER_AT, Case, Edit, Proc, State, Tasks, with_task
 
 #: Moments from the write of a reserved task until runs drop it.
 GRACE = 2
@@ -34,26 +32,8 @@ CASES = (
 )
 
 
-@dataclass(frozen=True)
-class Broken(Ingredients):
-    """What the part of reservations is made of, to be replaced by something broken.
-
-    asks          a run asks whether a task is reserved before it runs it
-    is_fenced     its delete fails if the task was confirmed meanwhile
-    comes_back    a run that left a task sees to it that its lane is looked at again
-    """
-
-    asks: bool = True
-    is_fenced: bool = True
-    comes_back: bool = True
-
-
 class ReservingModel(Model):
     """All that can happen in a case whose edits reserve their tasks."""
-
-    @property
-    def _parts(self) -> Broken:
-        return self._ingredients if isinstance(self._ingredients, Broken) else Broken()
 
     def wrong(self, s: State) -> str | None:
         """Also wrong: a task that ran unconfirmed, one that was deleted although it was confirmed."""
@@ -73,9 +53,9 @@ class ReservingModel(Model):
     def _transact(self, s: State, name: str, task: int) -> None:
         """The user's transaction comes, or is given up; then its reservation is dropped, or left."""
         due, _ = s.tasks[task]
-        confirmed = _with(s.tasks, task, (due, max(due, s.now) + 1))
+        confirmed = with_task(s.tasks, task, (due, max(due, s.now) + 1))
         self._on(name, "COMMITS", s, tasks=confirmed, reserved=self._without(s, task))
-        deleted = _with(s.tasks, task, (DONE, NEVER_AT))
+        deleted = with_task(s.tasks, task, (DONE, NEVER_AT))
         self._on(name, "is refused, and drops", s, tasks=deleted, reserved=self._without(s, task))
         self._on(name, "is given up", s, reserved=self._at_stage(s, name, _OVER))
 
@@ -93,7 +73,7 @@ class ReservingModel(Model):
         # A new reservation takes an earlier one over, whose transaction then fails.
         others = self._without(s, task)
         reserved = tuple(sorted((*others, (p.name, (task, _WRITTEN, s.now + GRACE)))))
-        tasks = _with(s.tasks, task, (p.due, NEVER_AT))
+        tasks = with_task(s.tasks, task, (p.due, NEVER_AT))
         self._on(
             p.name,
             f"reserves its task due {p.due}",
@@ -103,7 +83,7 @@ class ReservingModel(Model):
             reserved=reserved,
         )
 
-    def _promise(self, s: State, p: Proc) -> tuple[tuple[int, int], ...]:
+    def _promise(self, s: State, p: Proc) -> Tasks:
         return s.tasks
 
     def _go_on(self, what: str, s: State, p: Proc) -> None:
@@ -117,7 +97,7 @@ class ReservingModel(Model):
 
     def _perform(self, s: State, p: Proc) -> None:
         """Claim what was found; what is reserved cannot be claimed, and is read."""
-        reserved = tuple(task for task in p.found if self._stage(s, task)) if self._parts.asks else ()
+        reserved = tuple(task for task in p.found if self._stage(s, task)) if self._ingredients.asks else ()
         if not reserved:
             super()._perform(s, p)
             return
@@ -140,7 +120,7 @@ class ReservingModel(Model):
     def _drop(self, s: State, p: Proc) -> None:
         """Delete the tasks whose grace is over; one that was confirmed meanwhile is left likewise."""
         still = tuple(task for task in p.known if self._stage(s, task) and self._expiry(s, task) <= s.now)
-        gone = still if self._parts.is_fenced else p.known
+        gone = still if self._ingredients.is_fenced else p.known
         tasks = tuple(
             (DONE, promised) if task in gone else (due, promised)
             for task, (due, promised) in enumerate(s.tasks)
@@ -155,7 +135,7 @@ class ReservingModel(Model):
         lane = p.lanes[len(p.heads)]
         here = [task for task, of in enumerate(s.places) if of == lane and s.tasks[task][0] != DONE]
         dues = [s.tasks[task][0] for task in here if task not in p.found]
-        again = [p.due for task in here if task in p.found] if self._parts.comes_back else []
+        again = [p.due for task in here if task in p.found] if self._ingredients.comes_back else []
         head = min([*dues, *again], default=NEVER_AT)
         self._on(
             p.name, f"reads lane {lane}: {head}", s, self._with_known(p._replace(heads=(*p.heads, head)))
@@ -180,9 +160,3 @@ class ReservingModel(Model):
         return tuple(
             (of, (task, stage if of == name else now, expiry)) for of, (task, now, expiry) in s.reserved
         )
-
-
-def _with(
-    tasks: tuple[tuple[int, int], ...], number: int, task: tuple[int, int]
-) -> tuple[tuple[int, int], ...]:
-    return (*tasks[:number], task, *tasks[number + 1 :])

@@ -132,12 +132,12 @@ def test_lanes_that_are_given_without_a_watchdog_are_lost() -> None:
 @pytest.mark.parametrize(
     ("broken", "fault"),
     [
-        (reserving.Broken(asks=False), "UNCONFIRMED"),
-        (reserving.Broken(is_fenced=False), "LOST"),
-        (reserving.Broken(comes_back=False), "LOST"),
+        (Ingredients(asks=False), "UNCONFIRMED"),
+        (Ingredients(is_fenced=False), "LOST"),
+        (Ingredients(comes_back=False), "LOST"),
     ],
 )
-def test_each_part_of_a_reservation_is_needed(broken: reserving.Broken, fault: str) -> None:
+def test_each_part_of_a_reservation_is_needed(broken: Ingredients, fault: str) -> None:
     finding = explore(reserving.CASES[0], broken, kind=reserving.ReservingModel)
     assert finding.fault == fault, str(finding)
 

@@ -28,6 +28,10 @@ _UNIT = timedelta(minutes=1)
 _START = datetime(2030, 1, 1, tzinfo=UTC)
 
 
+#: Each task's due (DONE when it has run), and the due that some editor's call has returned for.
+Tasks = tuple[tuple[int, int], ...]
+
+
 def instant(moment: int) -> datetime:
     return NEVER if moment == NEVER_AT else _START + moment * _UNIT
 
@@ -101,7 +105,6 @@ class State(NamedTuple):
     minute    the minute that it is set to
     faults    how many more may happen
     idle      the editors that have not started yet
-    tasks     each task's due (DONE when it has run), and the due that some editor's call has returned for
     procs     what runs, sorted
     places  the lane that each task is in
     reserved  by the call that reserved it: the task, the stage of its reservation, and when runs drop it
@@ -113,10 +116,14 @@ class State(NamedTuple):
     minute: int
     faults: int
     idle: tuple[str, ...]
-    tasks: tuple[tuple[int, int], ...]
+    tasks: Tasks
     procs: tuple[Proc, ...]
     places: tuple[int, ...]
     reserved: tuple[tuple[str, tuple[int, str, int]], ...] = ()
+
+
+def with_task(tasks: Tasks, number: int, task: tuple[int, int]) -> Tasks:
+    return (*tasks[:number], task, *tasks[number + 1 :])
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,9 @@ class Ingredients:
     echoes       the rule rings again after its minute
     superseded   a run looks again before it gives lanes back if a task was changed while it ran
     put_back     a run that gives its lanes back by what it has seen heeds what it has put back since
+    asks         a run asks whether a task is reserved before it runs it
+    is_fenced    its delete of a reserved task fails if the task was confirmed meanwhile
+    comes_back   a run that left a reserved task sees to it that its lane is looked at again
     """
 
     record: type[ArmingRecord] = ArmingRecord
@@ -168,6 +178,9 @@ class Ingredients:
     echoes: bool = True
     put_back: bool = True
     superseded: bool = True
+    asks: bool = True
+    is_fenced: bool = True
+    comes_back: bool = True
 
 
 class _Unechoed(ArmingRecord, frozen=True, kw_only=True):

@@ -286,3 +286,13 @@ def test_a_rule_that_is_being_set_is_not_judged(
     clock.advance(HOLD + MOST_SKEW)
     armer.verify()
     assert eventbridge.expression == SetFor(DUE)
+
+
+def test_a_rule_that_cannot_be_read_is_not_armed(
+    armer: Armer, store: SharedStore, eventbridge: FakeEvents
+) -> None:
+    store.wait_in_queue(0, DUE)
+    armer.verify()
+    eventbridge.troubles["DescribeRule"] = [refusal("AccessDeniedException")]
+    with pytest.raises(NotArmed, match=r"the rule could not be read: .*AccessDenied"):
+        armer.verify()

@@ -45,6 +45,12 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
         ("DUEBELL_HISTORY", "some", "must be all, failed or none, not 'some'"),
         ("DUEBELL_KEPT_PAYLOAD", "358401", "must be 0 to 358400 bytes, not 358401"),
         ("DUEBELL_PRECISION", "hour", "must be minute or second, not 'hour'"),
+        (
+            "DUEBELL_NAME",
+            "local",
+            "local stands for the stack of `duebell local` on the command line only: elsewhere, set the "
+            "variables that it prints",
+        ),
     ],
 )
 def test_a_variable_that_cannot_be_right_is_named(name: str, text: str, reason: str) -> None:

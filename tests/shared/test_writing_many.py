@@ -305,15 +305,6 @@ def test_what_was_made_is_not_forgotten_when_nobody_answers_the_next_try(
 # A DynamoDB that takes no batches.
 
 
-@pytest.mark.parametrize("call", [claim, save])
-def test_a_batch_of_changes_that_is_refused_is_written_one_by_one(
-    three: DynamoTable, calls: Calls, aws: Hooks, call: Callable[[Store], Sequence[object]]
-) -> None:
-    aws.refuse(f"dynamodb.{BATCH}", "AccessDeniedException")
-    assert are_made(*call(three))
-    assert calls["UpdateItem"] == 3
-
-
 @pytest.mark.parametrize("code", ["AccessDenied", "ValidationError"])
 def test_where_every_statement_is_refused_they_are_written_one_by_one_from_then_on(
     store: DynamoTable, calls: Calls, monkeypatch: pytest.MonkeyPatch, code: str

@@ -43,18 +43,8 @@ _PartT = TypeVar("_PartT", bound=Part)
 #: The parts of a history that are chosen: whether there is one, or its options. Others are left to chance.
 Parts = Mapping[type[Part], bool | Mapping[str, Any]]
 
-#: Every part that there can be, each with what is added to the seed of the chance whether it is there.
-_PARTS: Mapping[type[Part], int] = {
-    Relaning: 4,
-    Transacting: 6,
-    PuttingOff: 8,
-    Following: 10,
-    TimingOut: 0,
-    Batching: 0,
-    Resting: 0,
-    Limits: 0,
-    Hosting: 0,
-}
+#: Every part that there can be.
+_PARTS = (Relaning, Transacting, PuttingOff, Following, TimingOut, Batching, Resting, Limits, Hosting)
 
 #: Lambda ends an invocation after this, and tries a failed one again twice.
 LAMBDA_LIMIT = 300.0
@@ -129,8 +119,8 @@ class History:
         self.parts = list(self._drawn(parts or {}))
 
     def _drawn(self, chosen: Parts) -> Iterator[Part]:
-        for kind, salt in _PARTS.items():
-            is_drawn = self.faults.any and Random(self.seed + salt).random() < kind.chance
+        for kind in _PARTS:
+            is_drawn = self.faults.any and Random(self.seed + kind.salt + 1).random() < kind.chance
             wanted = chosen.get(kind, is_drawn)
             if wanted is not False:
                 yield kind(self, **(wanted if isinstance(wanted, Mapping) else {}))

@@ -22,14 +22,7 @@ from .world import Process, SimulatedPool, World
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 
 #: Seconds that an attempt takes, by action; and the limits of some.
-ACTIONS: Mapping[str, float] = {
-    "quick": 0.2,
-    "slow": 3.0,
-    "long": 9.0,
-    "few": 7.0,
-    "rare": 0.5,
-    "often": 0.1,
-}
+ACTIONS: Mapping[str, float] = {"quick": 0.2, "slow": 3.0, "long": 9.0, "few": 7.0, "rare": 0.5, "often": 0.1}
 LIMITS: Mapping[str, dict[str, Any]] = {
     "few": {"at_most": 2},
     "rare": {"per_second": 0.1},

@@ -91,21 +91,25 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     editor.add("act", due=timedelta(hours=1))
     monkeypatch.setenv("DUEBELL_WORKER", "nowhere_to_be_found:worker")
     monkeypatch.setattr(Backend, "connect", lambda *_: backend)
-    ring = minute_of(rule_of(events), clock.now)
+
+    def expression() -> str:
+        return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+    ring = minute_of(expression(), clock.now)
     assert ring == NOON + timedelta(hours=1)
 
     # When the rule rings, it raises, and the ring may yet be counted as one to come
     clock.now = ring
     with pytest.raises(ModuleNotFoundError):
         entry.handler(None, CONTEXT)
-    assert rule_of(events) == SetFor(NOON + timedelta(hours=1))
+    assert expression() == SetFor(NOON + timedelta(hours=1))
 
     # When Lambda invokes again, and the grace is over, then the rule is set anew, each time
     for _ in range(3):
         clock.advance(GRACE + timedelta(seconds=1))
         with pytest.raises(ModuleNotFoundError):
             entry.handler(None, CONTEXT)
-        ring = minute_of(rule_of(events), clock.now)
+        ring = minute_of(expression(), clock.now)
         assert ring is not None
         assert timedelta(minutes=1) <= ring - clock.now < timedelta(minutes=2)
         clock.now = ring
@@ -113,10 +117,6 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     # When a version is there that works, it runs
     monkeypatch.setenv("DUEBELL_WORKER", "")
     assert entry.handler(None, CONTEXT)["failed"] == 1
-
-
-def rule_of(events: "EventBridgeClient") -> str:
-    return events.describe_rule(Name="duebell")["ScheduleExpression"]
 
 
 @pytest.fixture

@@ -215,16 +215,11 @@ def _text(header: str | bytes) -> str:
     return header.decode() if isinstance(header, bytes) else header
 
 
-def calm_network() -> tuple[Network, Process]:
-    """A network on which nothing goes wrong, for tests outside of a history."""
+def store_on_the_wire() -> Store:
+    """A store over a network on which nothing goes wrong, for tests outside of a history."""
     world = World(1)
     network = Network(Aws(world, CALM, lambda *_: None), Settings())
-    return network, _Timeless(world, "test")
-
-
-def store_on_the_wire() -> Store:
-    network, process = calm_network()
-    return backend_over(network, process, Settings()).store
+    return backend_over(network, _Timeless(world, "test"), Settings()).store
 
 
 class _Timeless(Process):

@@ -12,13 +12,13 @@ from functools import partial
 from typing import Any
 
 from duebell_shared.queue.items import size_of
+from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER
 
 from .expressions import DELETE, INSERT, Item, Statement, check_references, meets_condition, parse, update
 from .refused import Refused, canceled, invalid
 
 _MISSING = "Cannot do operations on a non-existent table"
-_HAS_FAILED = "The conditional request failed"
 
 #: At most so many in one request.
 _STATEMENTS, _KEYS = 25, 100
@@ -27,9 +27,8 @@ _STATEMENTS, _KEYS = 25, 100
 INDEXES = {"due-index": "queued", "past-index": "past"}
 _GLOBAL = "past-index"
 
-_READS = {"GetItem", "Query"}
-
-_GIGABYTE = 2**30
+#: The values of `lane` that are none.
+RECORDS = {ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER}
 
 #: The code of the answer to a statement for a full lane; to a call, it is this with "Exception" behind it.
 FULL = "ItemCollectionSizeLimitExceeded"
@@ -51,11 +50,7 @@ class LaneSizes:
 
     def check(self, lane: str, before: Item | None, after: Item) -> None:
         grows = size_of(after) - (size_of(before) if before else 0)
-        if (
-            grows > 0
-            and self.of[lane] + grows > self.most
-            and lane not in {ARMING, CALENDARS, SEMAPHORE, LIMITS, WORKER}
-        ):
+        if grows > 0 and self.of[lane] + grows > self.most and lane not in RECORDS:
             raise Refused(f"{FULL}Exception", f"lane {lane} is full")
 
     def count(self, lane: str, item: Item, sign: int = 1) -> None:
@@ -63,7 +58,7 @@ class LaneSizes:
         self.of[lane] += sign * size_of(item)
 
     def metrics(self, item: Item) -> dict[str, Any]:
-        whole = self.of[item["lane"]["S"]] // _GIGABYTE
+        whole = self.of[item["lane"]["S"]] // GIGABYTE
         return {
             "ItemCollectionKey": {"lane": item["lane"]},
             "SizeEstimateRangeGB": [float(whole), float(whole + 1)],
@@ -119,7 +114,7 @@ class DynamoDb:
         """Put, update or delete an item on a condition."""
         there = self.items.get(self._place_of_write(verb, write))
         if not meets_condition(write, there or {}):
-            raise Refused("ConditionalCheckFailedException", _HAS_FAILED)
+            raise Refused("ConditionalCheckFailedException", "The conditional request failed")
         item = dict(write["Item"]) if verb == "Put" else there or dict(write["Key"])
         if verb == "Update":
             item = update(write).apply(item)
@@ -328,7 +323,7 @@ def _check_request(operation: str, request: Mapping[str, Any]) -> None:
     """Refuse a read that might not see what was just written, or reads a lane through. Raises Refused."""
     if operation == "Query" and "IndexName" not in request and "Limit" not in request:
         raise invalid("Query without an index reads a lane through, and duebell may not do so")
-    for each in [request] if operation in _READS else request.get("RequestItems", {}).values():
+    for each in [request] if operation in {"GetItem", "Query"} else request.get("RequestItems", {}).values():
         _check_consistency(operation, each)
     if (limit := request.get("Limit", 1)) < 1:
         raise invalid(f"Limit {limit} is below 1")

@@ -19,15 +19,14 @@ from botocore.exceptions import (
 
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.queue.items import task_of
-from duebell_shared.queue.records import ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER, unpack
+from duebell_shared.queue.records import ARMING, unpack
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import Task
 from tests.simulation.aws import Aws
 from tests.simulation.world import Process
 
-from .bell import EventBridge, Lambda
-from .dynamodb import DynamoDb
-from .refused import Refused
+from .dynamodb import RECORDS, DynamoDb
+from .refused import Refused, invalid
 
 #: Items that a Query evaluates before it answers with a page: few, so that what goes on between pages shows.
 _PAGE = 3
@@ -91,6 +90,52 @@ def _in_base64(binary: bytes) -> str:
     return base64.b64encode(binary).decode()
 
 
+class EventBridge:
+    """One rule, with one target. PutRule replaces what it is not given, as AWS's does."""
+
+    def __init__(self, aws: Aws, rule: str) -> None:
+        self._aws = aws
+        self._rule = rule
+        self._kept = {"State": "ENABLED", "Description": "the one rule"}
+        self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "DescribeRule": self._describe,
+            "PutRule": self._put,
+            "ListTargetsByRule": lambda _: {"Targets": [{"Id": "worker", "Arn": "arn:simulated"}]},
+        }
+
+    def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        if operation not in self._operations:
+            raise Refused("UnknownOperationException", operation)
+        if request.get("Name", request.get("Rule")) != self._rule:
+            raise Refused("ResourceNotFoundException", "the rule does not exist")
+        return self._operations[operation](request)
+
+    def _describe(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"Name": self._rule, "ScheduleExpression": self._aws.expression, **self._kept}
+
+    def _put(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        if odd := request.keys() - {"Name", "ScheduleExpression", "State", "Description", "RoleArn"}:
+            raise invalid(f"PutRule with {', '.join(sorted(odd))} is not understood")
+        self._kept = {"State": request.get("State", "ENABLED")}
+        if description := request.get("Description"):
+            self._kept["Description"] = description
+        self._aws.put_rule(request["ScheduleExpression"])
+        return {"RuleArn": "arn:simulated"}
+
+
+class Lambda:
+    """The worker's Lambda, which is invoked and not waited for."""
+
+    def __init__(self, aws: Aws) -> None:
+        self._aws = aws
+
+    def answer(self, operation: str, request: Mapping[str, Any]) -> dict[str, Any]:
+        if operation != "Invoke" or request.get("InvocationType") != "Event":
+            raise Refused("UnknownOperationException", operation)
+        self._aws.invoke(json.loads(request["Payload"]))
+        return {}
+
+
 class Network:
     """AWS as all processes of a world reach it through the SDK."""
 
@@ -112,8 +157,7 @@ class Network:
 
     @property
     def tasks(self) -> dict[tuple[str, str], Task]:
-        records = {ARMING, CALENDARS, WORKER, LIMITS, SEMAPHORE}
-        return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in records}
+        return {key: task_of(item) for key, item in self.dynamodb.items.items() if key[0] not in RECORDS}
 
     @property
     def record(self) -> ArmingRecord | None:

@@ -65,7 +65,7 @@ def test_the_code_of_a_refusal_says_whether_another_attempt_may_help(
 
 def test_what_is_the_senders_fault_does_not_mend() -> None:
     assert isinstance(fault_of(TARGET, Answer("Odd", "", is_senders=True)), Undeliverable)
-    assert isinstance(fault_of(TARGET, Answer("Throttled", "", is_senders=True)), Undelivered)
+    assert str(fault_of(TARGET, Answer("Throttled", "", is_senders=True))) == f"{NOT_YET} (Throttled)"
 
 
 def test_no_answer_is_a_failed_attempt() -> None:

@@ -53,7 +53,7 @@ def run_until(worker: Worker, clock: Clock, end: datetime) -> None:
 
 
 def test_a_task_skips_the_holidays_of_its_calendar(
-    editor: Editor, worker: Worker, clock: Clock, store: HookedStore, ran: list[datetime]
+    editor: Editor, worker: Worker, clock: Clock, ran: list[datetime]
 ) -> None:
     add_daily(editor)
     run_until(worker, clock, at(28))

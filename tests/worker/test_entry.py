@@ -34,10 +34,9 @@ ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _nothing_is_kept() -> Iterator[None]:
     """The entry loads the user's worker once for a process; each test is as good as one."""
     forget()
-    monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
     yield
     forget()
 
@@ -209,6 +208,12 @@ def test_all_else_is_a_run(event: object, deploy: Callable[[str], None]) -> None
     assert lambda_handler.handler(event, CONTEXT)["done"] == 0
 
 
+@pytest.fixture
+def intake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
+
+
+@pytest.mark.usefixtures("intake")
 def test_a_message_is_taken_though_the_actions_cannot_be_imported(
     deploy: Callable[[str], None], editor: Editor
 ) -> None:
@@ -234,6 +239,7 @@ def test_records_that_are_not_of_its_own_intake_change_nothing(
     assert not editor.list().tasks
 
 
+@pytest.mark.usefixtures("intake")
 def test_messages_are_taken_while_the_invocation_has_time(
     deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +252,7 @@ def test_messages_are_taken_while_the_invocation_has_time(
     assert lambda_handler.handler({"Records": batch}, CONTEXT) == {"batchItemFailures": []}
 
 
+@pytest.mark.usefixtures("intake")
 def test_strict_actions_of_the_environment_hold_for_messages(
     deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch, backend: Backend
 ) -> None:

@@ -12,10 +12,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable
 from tests.support import NOON, Clock
+from tests.worker.memory import in_lane
 from tests.worker.other_runs import die_while_running
+from tests.worker.scene import HOUR, Scene
 from tests.worker.stage import Stage
-
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
@@ -97,46 +97,35 @@ def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR09
     assert sorted(called) == [(id, min(deaths + 1, attempts)) for id in ids]
 
 
-def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(
-    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: dict[str, int | None] = {}
-    for name, attempts in (("once", 1), ("twice", 2)):
-        worker.action(name, attempts=attempts)(
-            lambda _, task: begun.update({task.id: editor.get(task.id).begun})
+def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(clock: Clock) -> None:
+    scene, begun = Scene(clock), dict[str, int | None]()
+    for attempts in (1, 2):
+        scene.worker.action(f"{attempts}", attempts=attempts)(
+            lambda _, task: begun.update({task.action: scene.editor.get(task.id).begun})
         )
-        editor.add(name, due=NOON, id=name)
-    saves: list[tuple[Task, Task]] = []
-    save_many = backend.store.save_many
-
-    def count(changes: Any) -> Any:
-        saves.extend(changes)
-        return save_many(changes)
-
-    monkeypatch.setattr(backend.store, "save_many", count)
-    worker.run()
-    assert begun == {"once": 1, "twice": None}
-    assert sorted(old.id for old, _ in saves) == ["once", "once", "twice"]
+        scene.editor.add(f"{attempts}", due=NOON, id=in_lane(attempts))
+    scene.worker.run()
+    assert begun == {"1": 1, "2": None}
+    assert [scene.store.calls["save", lane] for lane in (1, 2)] == [2, 1]
     # And what is done has nothing of it left
-    assert editor.get("once").begun is None
+    assert scene.editor.get(in_lane(1)).begun is None
 
 
-def test_a_task_that_is_cancelled_before_its_last_attempt_is_begun_is_not_begun(
-    editor: Editor, worker: Worker, backend: Backend, called: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor.add("act", due=NOON, id="a")
-    claim_many = backend.store.claim_many
+def test_a_task_that_is_cancelled_before_its_last_attempt_is_begun_is_not_begun(clock: Clock) -> None:
+    scene, called = Scene(clock), list[str]()
+    scene.worker.action("once", attempts=1)(lambda: called.append("once"))
+    scene.editor.add("once", due=NOON, id="a")
 
-    def claim_and_cancel(*given: Any, **more: Any) -> Any:
-        claimed = claim_many(*given, **more)
-        monkeypatch.undo()
-        editor.cancel("a")
-        return claimed
+    def cancel(verb: str, _: int) -> bool:
+        if verb == "save":
+            scene.store.refuse(())
+            scene.editor.cancel("a")
+        return False
 
-    monkeypatch.setattr(backend.store, "claim_many", claim_and_cancel)
-    worker.run()
+    scene.store.refuses = cancel
+    scene.worker.run()
     assert not called
-    assert editor.get("a").status is Status.CANCELLED
+    assert scene.editor.get("a").status is Status.CANCELLED
 
 
 @pytest.mark.parametrize("is_stored", [True, False])

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from duebell import InvalidInput, InvalidSchedule, Retry, Task, Worker
 from duebell_infra.testing import Rehearsal
-from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.schedules.calendars import Calendar, Calendars
 from tests.support import Clock
+from tests.worker.log_lines import Log
 from tests.worker.scene import HOUR, Scene
 
 DAY = timedelta(days=1)
@@ -94,6 +95,17 @@ def test_what_cannot_be_read_now_waits_for_some_seconds(scene: Scene) -> None:
     scene.worker.run()
     assert len(scene.starts) == 1
     assert scene.editor.get("daily").due == at(26)
+
+
+def test_a_calendar_that_is_gone_lets_tasks_run_on_all_days_and_the_log_says_so(
+    scene: Scene, log: Log
+) -> None:
+    add_daily(scene)
+    del scene.store.records[Calendars, ""]
+    scene.clock.advance(timedelta(minutes=2))
+    run_until(scene, at(26))
+    assert scene.starts[-2:] == [at(25), at(26)]
+    assert {line["id"] for line in log.lines("calendar_missing")} == {"daily"}
 
 
 def test_an_update_plans_a_task_anew_after_an_import(scene: Scene) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Editor, Worker
+from duebell import Editor, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import HOLD

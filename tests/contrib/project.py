@@ -57,20 +57,21 @@ def the_editor() -> Editor:
 def signals() -> Iterator[list[tuple[str, str]]]:
     """The signals that are sent, each with the status that the task then has."""
     sent: list[tuple[str, str]] = []
+    receivers: list[tuple[Any, Any]] = []
+    for name, signal in {
+        "enqueued": task_enqueued,
+        "started": task_started,
+        "finished": task_finished,
+    }.items():
 
-    def note(name: str) -> Any:
-        def receive(sender: type, task_result: Any, **_: Any) -> None:
+        def receive(sender: type, task_result: Any, name: str = name, **_: Any) -> None:
             assert sender is DuebellBackend
             sent.append((name, task_result.status))
 
-        return receive
-
-    receivers = {"enqueued": task_enqueued, "started": task_started, "finished": task_finished}
-    notes = {name: note(name) for name in receivers}
-    for name, signal in receivers.items():
-        signal.connect(notes[name])
+        signal.connect(receive)
+        receivers.append((signal, receive))
     try:
         yield sent
     finally:
-        for name, signal in receivers.items():
-            signal.disconnect(notes[name])
+        for signal, receive in receivers:
+            signal.disconnect(receive)

@@ -1,6 +1,6 @@
 """A process that dies at its n-th AWS call, and what happens by itself after that."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import boto3
 
 from duebell import AwsError, Editor, NotArmed, ProblemKind, Status, Task, Worker
-from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import Rule
 from duebell_shared.bell.expression import SENTINEL, is_set_for
@@ -17,6 +16,7 @@ from duebell_shared.queue.table import DynamoTable
 from duebell_shared.settings import Settings
 from tests.quick_aws import quick_aws
 from tests.support import REGION, Clock, create_rule, create_table, minute_of
+from tests.worker.stage import Stage
 from tests.worker.starting import CONTEXT
 
 #: More rings than any of the scenarios needs, and more calls than any of their processes makes.
@@ -58,6 +58,14 @@ class Processes:
             Settings(lanes=2), store, rule, clock=clock, sleep=clock.sleep, client=self._session.client
         )
 
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """What is called inside, another process calls, which does not die."""
+        kept = self._dies_at, self._made
+        self._dies_at = None
+        yield
+        self._dies_at, self._made = kept
+
     def expression(self) -> str:
         """Where the rule stands."""
         return self._events.describe_rule(Name="duebell")["ScheduleExpression"]
@@ -89,6 +97,9 @@ class World:
     #: From the one call to the next at which a process dies.
     step = 1
 
+    #: Limits of the action `note`.
+    limits: Mapping[str, Any] = {}
+
     def __init__(self, processes: Processes, number: int, moment: Moment) -> None:
         processes.create_stack()
         self.processes = processes
@@ -98,11 +109,12 @@ class World:
         self.editor.ensure_armed()
         self.ran: list[tuple[str, datetime]] = []
         self.lived = False
+        self.stage = Stage(self.clock)
 
     def actions(self, worker: Worker) -> None:
         """Declares the action `note`."""
 
-        @worker.action("note", attempts=3, keep_result=True)
+        @worker.action("note", attempts=3, keep_result=True, **self.limits)
         def note(payload: dict[str, Any], task: Task) -> object:
             self.ran.append((task.id, self.clock.now))
             return self.note(payload, task)
@@ -142,7 +154,7 @@ class World:
 
     def invoke(self, backend: Backend) -> bool:
         """One invocation; whether it ended well."""
-        worker = Worker(backend=backend, pool=lambda _: InlinePool())
+        worker = Worker(backend=backend, pool=self.stage)
         self.actions(worker)
         try:
             worker.handler(None, CONTEXT)

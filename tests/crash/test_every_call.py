@@ -1,20 +1,22 @@
 """For each scenario and each n: the process dies at its n-th AWS call, and nothing acknowledged is lost."""
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from duebell import Abort, DuebellError, Editor, Status, Task, TaskNotFound, Then
+from duebell import Abort, DuebellError, Editor, Snooze, Status, Task, TaskNotFound, Then, Worker, stopping
 from duebell_editor.library import adder
 from duebell_shared.instants import render
 from duebell_shared.tasks.history import Result
 
-from .dying import Moment, Processes, World
+from .dying import Death, Moment, Processes, World
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +27,7 @@ Change = Callable[[Editor], object]
 
 
 class Scene(World):
-    """A world whose tasks fail, abort and are told of their batch, as their payloads say."""
+    """A world whose tasks fail, abort, snooze and are told of their batch, as their payloads say."""
 
     def __init__(self, processes: Processes, number: int, moment: Moment) -> None:
         super().__init__(processes, number, moment)
@@ -39,6 +41,8 @@ class Scene(World):
             raise ValueError("as told")
         if payload.get("aborts"):
             raise Abort("as told")
+        if (snoozed := payload.get("snoozed", 0)) < payload.get("snoozes", 0):
+            raise Snooze(SOON, payload | {"snoozed": snoozed + 1})
         return task.id
 
     def add(self, *ids: str, due: timedelta = SOON, **payload: object) -> None:
@@ -164,6 +168,80 @@ def test_a_run_that_dies_with_a_task_that_has_follow_ups(
             assert {one.result for one in task.occurrences} == {Result.FAILED if fails else Result.DONE}
             assert all(one.attempts <= 3 for one in task.occurrences)
             assert task.runs == 2
+
+
+def test_a_run_that_dies_with_a_task_that_is_snoozed(each_call: Worlds) -> None:
+    for now in each_call(Scene):
+        now.add("one", snoozes=2)
+        now.runs(SOON)
+        task = now.editor.get("one")
+        assert task.payload == {"snoozes": 2, "snoozed": 2}
+        assert task.attempt <= 2, "only the death may have used an attempt up"
+        now.ends_well("one")
+
+
+class Limited(Scene):
+    limits: Mapping[str, Any] = {"at_most": 1, "per_second": 0.5}
+
+
+def test_a_run_that_dies_with_a_limited_action_loses_starts_and_no_task(each_call: Worlds) -> None:
+    for now in each_call(Limited):
+        now.add("a", "b")
+        now.runs(SOON)
+        now.ends_well("a", "b")
+        in_order = sorted(at for _, at in now.ran)
+        assert all(second - first >= timedelta(seconds=2) for first, second in pairwise(in_order))
+
+
+class Hanging(World):
+    """A world with an action that hangs in its first attempt, or whose task is cancelled in it."""
+
+    cancels = False
+
+    def actions(self, worker: Worker) -> None:
+        super().actions(worker)
+
+        @worker.action("hangs", attempts=3, timeout=MINUTE, stoppable=True)
+        def hangs(_: object, task: Task) -> None:
+            self.ran.append((task.id, self.clock.now))
+            if self.cancels:
+                with self.processes.another():
+                    self.editor.cancel("one")
+                self.stage.sleep(5)
+                self.was_told = stopping().is_set()
+            elif task.attempt == 1:
+                self.stage.sleep(math.inf)
+
+    def begins(self) -> None:
+        self.editor.add("hangs", due=10 * MINUTE, id="one", on_failed="note")
+        self.editor.add("note", due=11 * MINUTE, id="two", payload={})
+        self.runs(10 * MINUTE)
+
+
+class Cancelling(Hanging):
+    cancels = True
+
+
+def test_a_run_that_dies_while_an_attempt_times_out(each_call: Worlds) -> None:
+    for now in each_call(Hanging):
+        now.begins()
+        now.ends_well("one", "two")
+        one = now.editor.get("one")
+        assert one.attempt - 1 <= now.starts("one") <= one.attempt <= 3
+        # The action that hung returns in the end, and changes nothing
+        with suppress(Death):
+            now.stage.wake_all()
+        assert now.editor.get("one") == one
+        assert not now.lived or [str(failed.error)[:8] for failed in one.failures] == ["TimedOut"]
+
+
+def test_a_run_that_dies_while_an_attempt_is_told_to_stop(each_call: Worlds) -> None:
+    for now in each_call(Cancelling):
+        now.begins()
+        # The cancelled task stays cancelled, and the other task is done
+        now.ends_well("two")
+        assert now.statuses("one") == {Status.CANCELLED}
+        assert not now.lived or now.was_told
 
 
 # Transactions.

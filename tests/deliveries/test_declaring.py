@@ -119,8 +119,13 @@ def test_what_the_environment_declares_wrongly_is_a_start_that_failed(
     assert "DUEBELL_DELIVERIES" in known.error.message
 
 
-def test_a_delivery_of_the_environment_does_not_replace_an_action(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_of_the_environment_is_declared_once_and_does_not_replace_an_action(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("DUEBELL_DELIVERIES", json.dumps({"remind": {"to": QUEUE}}))
+    loaded = entry.load("")
+    loaded.add_declared_deliveries()  # as the first invocation after a snapshot does
+    assert len(loaded.deliveries) == 1
     worker = Worker.from_env()
     worker.action("remind")(lambda: None)
     with pytest.raises(InvalidSettings, match="DUEBELL_DELIVERIES: there is an action 'remind' already"):

@@ -34,6 +34,8 @@ NOT_YET = f"{QUEUE} did not accept it"
         ("RequestTooLargeException", 413, Undeliverable, f"too large for {QUEUE}: keep the data elsewhere"),
         ("AWS.SimpleQueueService.BatchRequestTooLong", 400, Undeliverable, "too large for"),
         ("InvalidMessageContents", 400, Undeliverable, "refused the message"),
+        ("MalformedDetail", 0, Undeliverable, "refused the message"),
+        ("ValidationException", 400, Undeliverable, "refused the message"),
         ("RedactionFailure", 0, Undeliverable, "refused the message"),
         # What is denied is tried again, as policies take a while
         ("AccessDenied", 400, Undelivered, f"access denied to {QUEUE}: the worker's role needs sqs:SendMess"),
@@ -45,6 +47,7 @@ NOT_YET = f"{QUEUE} did not accept it"
         ("ExecutionLimitExceeded", 400, Undelivered, NOT_YET),
         ("ExpiredTokenException", 403, Undelivered, NOT_YET),
         ("InvalidClientTokenId", 403, Undelivered, NOT_YET),
+        ("InvalidSignatureException", 403, Undelivered, NOT_YET),
         ("ResourceConflictException", 409, Undelivered, NOT_YET),
         ("AccessDenied", 503, Undelivered, NOT_YET),
         ("InternalFailure", 0, Undelivered, NOT_YET),
@@ -62,7 +65,7 @@ def test_the_code_of_a_refusal_says_whether_another_attempt_may_help(
 
 def test_what_is_the_senders_fault_does_not_mend() -> None:
     assert isinstance(fault_of(TARGET, Answer("Odd", "", is_senders=True)), Undeliverable)
-    assert isinstance(fault_of(TARGET, Answer("Throttled", "", is_senders=True)), Undelivered)
+    assert str(fault_of(TARGET, Answer("Throttled", "", is_senders=True))) == f"{NOT_YET} (Throttled)"
 
 
 def test_no_answer_is_a_failed_attempt() -> None:

@@ -21,8 +21,6 @@ from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
 from tests.support import NOON, SetFor
 
-pytestmark = pytest.mark.slow
-
 HOUR = timedelta(hours=1)
 
 #: A task as it is exported, and one that recurs.
@@ -210,6 +208,7 @@ def test_a_task_whose_outcomes_would_not_fit_into_its_item_is_refused(scheduler:
     assert scheduler.store.tasks == {}
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, derandomize=True)
 @given(st.sampled_from(places(WHOLE)), ANY)
 def test_whatever_stands_in_a_line_it_is_refused_or_can_be_run(place: tuple[Any, ...], value: Any) -> None:
@@ -239,6 +238,7 @@ def can_be_lived_with(scheduler: Scheduler, task: Task) -> None:
             assert size_of(item_of(ended)) < MAX_ITEM
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(ANY | st.binary(max_size=60) | st.text('\ud800\x00{}[]":A', max_size=20))
 def test_whatever_a_line_is_it_is_refused(value: Any) -> None:

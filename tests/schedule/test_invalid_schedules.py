@@ -17,6 +17,8 @@ BAD_EXPRESSIONS = {
     "cron(0 9 * * *)": "cron(…) needs six fields, minute hour day-of-month month day-of-week year, not 5",
     "cron(0 9 * * * *)": "exactly one of day-of-month (*) and day-of-week (*) must be ?",
     "cron(60 9 * * ? *)": "minute '60': 60 is not within 0 to 59",
+    "cron(0 9 32 * ? *)": "day-of-month '32': 32 is not within 1 to 31",
+    "cron(0 9 * * ? 2200)": "year '2200': 2200 is not within 1970 to 2199",
     "0 9 * * 8": "day-of-week '8': 8 is not within 0 to 7",
     "cron(0 9 * MAI ? *)": "month 'MAI': 'MAI' is not a number from 1 to 12 or JAN/FEB/",
     "cron(-5 9 * * ? *)": "minute '-5': '' is not a number from 0 to 59",
@@ -32,6 +34,8 @@ BAD_EXPRESSIONS = {
     "cron(0 0 31 2 ? *)": "cron(0 0 31 2 ? *) in UTC never comes before the year 2200",
     "cron(0 0 1 1 ? 2020)": "never comes before the year 2200, counted from 2026-11-21 12:00:00+00:00",
     "rate(0 minutes)": "up to 230 years",
+    "rate(1 minutes)": "write rate(1 hour) or rate(5 minutes)",
+    "cron(0 9 L-\u0665 * ? *)": "after L- comes a number of days",
     "rate(5 minute)": "write rate(1 hour) or rate(5 minutes)",
     "rate(30 seconds)": "'rate(30 seconds)': write rate(1 hour) or rate(5 minutes): some",
     "rate(9999999 days)": "up to 230 years",
@@ -39,6 +43,7 @@ BAD_EXPRESSIONS = {
     "at(2027-01-01T00:00:00Z)": "leave the offset out, and give the time zone beside it",
     "at(2020-01-01T00:00:00)": "never comes before the year 2200, counted from 2026-11-21",
     "at(1969-12-31T23:59:59)": "at(1969-12-31T23:59:59) is not within 1970 to 2199",
+    "at(2300-01-01T00:00:00)": "is not within 1970 to 2199",
     "at(2199-12-31T23:59:30)": "at(2199-12-31T23:59:30) in UTC never comes before the year 2200",
 }
 

@@ -45,6 +45,7 @@ def test_every_zone_of_the_package_is_there_and_as_it_is_there() -> None:
     for name in zone_names():
         zone = zone_of(name)
         assert zone.key == str(zone) == name
+        assert zone is zone_of(name)  # it is read once
         with files.joinpath(*name.split("/")).open("rb") as file:
             like = ZoneInfo.from_file(file)
         for year in range(1960, 2200, 7):

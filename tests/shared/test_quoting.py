@@ -1,5 +1,7 @@
-"""Messages quote a little of what was given, whatever that is."""
+"""Messages quote a little of what was given, whatever that is, and all of them in one place."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,3 +46,13 @@ def test_a_long_error_keeps_its_beginning_and_its_end() -> None:
     assert said.endswith("x' - at `$.status`")
     assert said.count("x") < 80
     assert in_brief("short") == "short"
+
+
+def test_no_message_quotes_by_itself() -> None:
+    # Given every module, but for those that quote names from settings or from the user's code
+    names = ("calls", "changes", "entry", "handles", "parameters", "pytest_plugin")
+    packages = (Path(__file__).parents[2] / name for name in ("shared", "editor", "worker", "infra"))
+    files = [path for package in packages for path in package.rglob("*.py") if path.stem not in names]
+    # Then none has a quotation that is not cut
+    assert [path.name for path in files if re.search(r"![rsa]\}", path.read_text())] == []
+    assert len(files) > 100

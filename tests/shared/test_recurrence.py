@@ -203,7 +203,8 @@ def test_an_occurrence_that_is_moved_begins_anew_and_others_do_not() -> None:
     task = retried(hourly(), first, again=third + MINUTE)
     task = retried(task, second, again=second + MINUTE)
     assert task.due == second
-    assert told(task.moved(third - MINUTE, now=second)) == [(first, 1, "LookupError")]
+    moved = task.moved(third - MINUTE, now=second)
+    assert (moved.attempt, moved.failure, told(moved)) == (0, None, [(first, 1, "LookupError")])
 
 
 def test_attempts_that_were_left_running_failed_too() -> None:

@@ -17,6 +17,7 @@ from duebell_shared.tasks.status import History
         ({"DUEBELL_TABLE": "queue", "DUEBELL_RULE": "bell"}, Settings(table="queue", rule="bell")),
         ({"DUEBELL_LANES": " 64 "}, Settings(lanes=64)),
         ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
+        ({"DUEBELL_RETENTION_DAYS": "1"}, Settings(retention=timedelta(days=1))),
         ({"DUEBELL_HISTORY": "failed"}, Settings(history=History.FAILED)),
         ({"DUEBELL_KEPT_PAYLOAD": "0"}, Settings(kept_payload=0)),
         (

@@ -1,16 +1,20 @@
-"""Tasks that a run left running when it died: run again by the next, one at a time, as far as attempts go."""
+"""Tasks under way: changed meanwhile, or left running by a run that died, which the next one runs again."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from duebell import Editor, ProblemKind, Status, Task, Worker
+from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsUnavailable
 from tests.support import NOON, Clock
+from tests.worker.memory import in_lane
 from tests.worker.other_runs import die_while_running
+from tests.worker.scene import HOUR, Scene
 from tests.worker.stage import Stage
 
 
@@ -93,46 +97,35 @@ def test_a_last_attempt_that_was_claimed_and_never_begun_is_made(  # noqa: PLR09
     assert sorted(called) == [(id, min(deaths + 1, attempts)) for id in ids]
 
 
-def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(
-    editor: Editor, worker: Worker, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: dict[str, int | None] = {}
-    for name, attempts in (("once", 1), ("twice", 2)):
-        worker.action(name, attempts=attempts)(
-            lambda _, task: begun.update({task.id: editor.get(task.id).begun})
+def test_the_last_attempt_is_recorded_before_it_is_made_and_others_cost_no_write(clock: Clock) -> None:
+    scene, begun = Scene(clock), dict[str, int | None]()
+    for attempts in (1, 2):
+        scene.worker.action(f"{attempts}", attempts=attempts)(
+            lambda _, task: begun.update({task.action: scene.editor.get(task.id).begun})
         )
-        editor.add(name, due=NOON, id=name)
-    saves: list[tuple[Task, Task]] = []
-    save_many = backend.store.save_many
-
-    def count(changes: Any) -> Any:
-        saves.extend(changes)
-        return save_many(changes)
-
-    monkeypatch.setattr(backend.store, "save_many", count)
-    worker.run()
-    assert begun == {"once": 1, "twice": None}
-    assert sorted(old.id for old, _ in saves) == ["once", "once", "twice"]
+        scene.editor.add(f"{attempts}", due=NOON, id=in_lane(attempts))
+    scene.worker.run()
+    assert begun == {"1": 1, "2": None}
+    assert [scene.store.calls["save", lane] for lane in (1, 2)] == [2, 1]
     # And what is done has nothing of it left
-    assert editor.get("once").begun is None
+    assert scene.editor.get(in_lane(1)).begun is None
 
 
-def test_a_task_that_is_cancelled_before_its_last_attempt_is_begun_is_not_begun(
-    editor: Editor, worker: Worker, backend: Backend, called: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    editor.add("act", due=NOON, id="a")
-    claim_many = backend.store.claim_many
+def test_a_task_that_is_cancelled_before_its_last_attempt_is_begun_is_not_begun(clock: Clock) -> None:
+    scene, called = Scene(clock), list[str]()
+    scene.worker.action("once", attempts=1)(lambda: called.append("once"))
+    scene.editor.add("once", due=NOON, id="a")
 
-    def claim_and_cancel(*given: Any, **more: Any) -> Any:
-        claimed = claim_many(*given, **more)
-        monkeypatch.undo()
-        editor.cancel("a")
-        return claimed
+    def cancel(verb: str, _: int) -> bool:
+        if verb == "save":
+            scene.store.refuse(())
+            scene.editor.cancel("a")
+        return False
 
-    monkeypatch.setattr(backend.store, "claim_many", claim_and_cancel)
-    worker.run()
+    scene.store.refuses = cancel
+    scene.worker.run()
     assert not called
-    assert editor.get("a").status is Status.CANCELLED
+    assert scene.editor.get("a").status is Status.CANCELLED
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
@@ -181,3 +174,73 @@ def test_a_task_left_running_may_be_cancelled_or_moved_meanwhile(  # noqa: PLR09
     report = worker.run()
     assert (report.attempts, called) == (0, [])
     assert report.rings_at == (None if change == "cancel" else NOON + timedelta(days=1))
+
+
+# Tasks that are moved, cancelled or replaced while the run that they concern goes on.
+
+
+CHANGES: dict[str, Callable[[Editor], Task]] = {
+    "move": lambda editor: editor.move("a", due=NOON + HOUR),
+    "cancel": lambda editor: editor.cancel("a"),
+    "replace": lambda editor: editor.add("act", due=NOON + HOUR, id="a", payload="new", if_exists="replace"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_an_editor_changes_while_it_runs_stays_as_the_editor_left_it(
+    editor: Editor, worker: Worker, change: str, fails: bool
+) -> None:
+    # Given an action during which an editor changes its task
+    left: list[Task] = []
+
+    @worker.action("act", attempts=1)
+    def act() -> None:
+        left.append(CHANGES[change](editor))
+        if fails:
+            raise ValueError("too late to matter")
+
+    editor.add("act", due=NOON, id="a")
+    report = worker.run()
+
+    # Then what came of the attempt no longer applies
+    assert (report.superseded, report.attempts) == (1, 1)
+    assert editor.get("a") == left[0]
+    assert report.rings_at == (None if change == "cancel" else NOON + HOUR)
+
+
+def test_a_task_that_is_moved_to_now_while_it_runs_runs_again_in_the_same_run(
+    editor: Editor, staged: Worker, stage: Stage, clock: Clock
+) -> None:
+    # Given an action that is moved to now while it runs
+    attempts = []
+
+    @staged.action("act")
+    def act(payload: object, task: Task) -> None:
+        attempts.append(task.attempt)
+        if len(attempts) == 1:
+            editor.move("a", due=clock.now)
+            stage.sleep(30)
+
+    editor.add("act", due=NOON, id="a")
+
+    # When it is run, then once for each due date, the second as a first attempt
+    report = staged.run()
+    assert attempts == [1, 1]
+    assert (report.done, report.superseded) == (1, 1)
+    assert editor.get("a").status is Status.DONE
+
+
+def test_a_task_that_is_cancelled_before_its_turn_is_not_started(editor: Editor, backend: Backend) -> None:
+    # Given a worker for one task at a time, and a task that cancels the one after it, which the run has read
+    started = []
+    worker = Worker(backend=backend, concurrency=1, pool=lambda _: InlinePool())
+    worker.action("first")(lambda: editor.cancel("second"))
+    worker.action("second")(lambda: started.append("second"))
+    editor.add("first", due=NOON - HOUR)
+    editor.add("second", due=NOON, id="second")
+
+    # When both are due, then the second never runs
+    report = worker.run()
+    assert (report.done, report.attempts, started) == (1, 1, [])
+    assert editor.get("second").status is Status.CANCELLED

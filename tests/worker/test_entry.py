@@ -1,29 +1,36 @@
-"""The entry that the packaged Lambda is configured with: it finds the user's worker, or says why not."""
+"""The entry of the packaged Lambda: it finds the user's worker, and runs it or takes messages."""
 
 import gc
+import json
 import os
 import random
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
-from duebell import Editor, InvalidSettings, Worker
+from duebell import Editor, InvalidSettings, Worker, lambda_handler
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.worker_record import WorkerRecord
 from duebell_worker import entry
-from tests.support import NOON, Calls, Clock, SetFor, minute_of
-from tests.worker.starting import CONTEXT, forget
+from tests.intake.conftest import Queues, queues, record
+from tests.support import NOON, REGION, Calls, Clock, SetFor, minute_of
+from tests.worker.starting import CONTEXT, WORKING, deploy, forget
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
+
+__all__ = ["deploy", "queues"]
+
+ADD = {"action": "put_on_sale", "in": 3600, "payload": {"item": 42}, "id": "sale-42"}
 
 
 @pytest.fixture(autouse=True)
@@ -91,21 +98,25 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     editor.add("act", due=timedelta(hours=1))
     monkeypatch.setenv("DUEBELL_WORKER", "nowhere_to_be_found:worker")
     monkeypatch.setattr(Backend, "connect", lambda *_: backend)
-    ring = minute_of(rule_of(events), clock.now)
+
+    def expression() -> str:
+        return events.describe_rule(Name="duebell")["ScheduleExpression"]
+
+    ring = minute_of(expression(), clock.now)
     assert ring == NOON + timedelta(hours=1)
 
     # When the rule rings, it raises, and the ring may yet be counted as one to come
     clock.now = ring
     with pytest.raises(ModuleNotFoundError):
         entry.handler(None, CONTEXT)
-    assert rule_of(events) == SetFor(NOON + timedelta(hours=1))
+    assert expression() == SetFor(NOON + timedelta(hours=1))
 
     # When Lambda invokes again, and the grace is over, then the rule is set anew, each time
     for _ in range(3):
         clock.advance(GRACE + timedelta(seconds=1))
         with pytest.raises(ModuleNotFoundError):
             entry.handler(None, CONTEXT)
-        ring = minute_of(rule_of(events), clock.now)
+        ring = minute_of(expression(), clock.now)
         assert ring is not None
         assert timedelta(minutes=1) <= ring - clock.now < timedelta(minutes=2)
         clock.now = ring
@@ -113,10 +124,6 @@ def test_a_module_that_cannot_be_imported_does_not_silence_the_rule(
     # When a version is there that works, it runs
     monkeypatch.setenv("DUEBELL_WORKER", "")
     assert entry.handler(None, CONTEXT)["failed"] == 1
-
-
-def rule_of(events: "EventBridgeClient") -> str:
-    return events.describe_rule(Name="duebell")["ScheduleExpression"]
 
 
 @pytest.fixture
@@ -187,3 +194,94 @@ def test_a_module_that_cannot_be_imported_into_the_snapshot_is_told_by_the_first
     assert record is not None
     assert record.worker is not None
     assert "no license" in str(record.worker.error)
+
+
+# Its handler: a run, or a batch of messages of the intake queue.
+
+
+@pytest.mark.parametrize(
+    "event",
+    [None, {}, {"source": "aws.events"}, {"duebell": {"lanes": []}}, {"Records": []}, {"Records": 7}],
+)
+def test_all_else_is_a_run(event: object, deploy: Callable[[str], None]) -> None:
+    deploy(WORKING)
+    assert lambda_handler.handler(event, CONTEXT)["done"] == 0
+
+
+@pytest.fixture
+def intake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DUEBELL_INTAKE", "duebell-intake")
+
+
+@pytest.mark.usefixtures("intake")
+def test_a_message_is_taken_though_the_actions_cannot_be_imported(
+    deploy: Callable[[str], None], editor: Editor
+) -> None:
+    # Given a module that cannot be imported
+    deploy("raise RuntimeError('broken')")
+    # When a message adds a task
+    assert lambda_handler.handler({"Records": [record(ADD)]}, CONTEXT) == {"batchItemFailures": []}
+    # Then it is there, and only a run fails
+    task = editor.get("sale-42")
+    assert (task.payload, task.changed_by) == ({"item": 42}, "intake")
+    with pytest.raises(RuntimeError, match="broken"):
+        lambda_handler.handler({}, CONTEXT)
+
+
+@pytest.mark.parametrize("intake", [None, "another-intake"])
+def test_records_that_are_not_of_its_own_intake_change_nothing(
+    intake: str | None, deploy: Callable[[str], None], editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(WORKING)
+    monkeypatch.setenv("DUEBELL_INTAKE", intake or "")
+    with pytest.raises(PermissionError, match="not of this scheduler's intake queue"):
+        lambda_handler.handler({"Records": [record(ADD)]}, CONTEXT)
+    assert not editor.list().tasks
+
+
+@pytest.mark.usefixtures("intake")
+def test_messages_are_taken_while_the_invocation_has_time(
+    deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deploy(WORKING)
+    monkeypatch.setattr("duebell_editor.intake.batch._PORTION", 1)
+    batch = [record({**ADD, "id": f"sale-{n}"}, f"m-{n}") for n in range(3)]
+    no_time: Any = SimpleNamespace(get_remaining_time_in_millis=lambda: 0)
+    answer = lambda_handler.handler({"Records": batch}, no_time)
+    assert [one["itemIdentifier"] for one in answer["batchItemFailures"]] == ["m-1", "m-2"]
+    assert lambda_handler.handler({"Records": batch}, CONTEXT) == {"batchItemFailures": []}
+
+
+@pytest.mark.usefixtures("intake")
+def test_strict_actions_of_the_environment_hold_for_messages(
+    deploy: Callable[[str], None], queues: Queues, monkeypatch: pytest.MonkeyPatch, backend: Backend
+) -> None:
+    seen: list[bool] = []
+
+    def connect(settings: Any) -> Backend:
+        seen.append(settings.strict_actions)
+        return backend
+
+    deploy(WORKING)
+    monkeypatch.setattr(Backend, "connect", connect)
+    monkeypatch.setenv("DUEBELL_ENVIRONMENT", json.dumps({"DUEBELL_STRICT_ACTIONS": "on"}))
+    monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "off")  # so that it is taken out again
+    lambda_handler.handler({"Records": [record("no")]}, CONTEXT)
+    assert seen == [True]
+    assert len(queues.dead()) == 1
+
+
+def test_a_start_loads_no_editor_and_nothing_of_features_that_are_not_used(
+    deploy: Callable[[str], None],
+) -> None:
+    code = (
+        "import sys, duebell.lambda_handler; from duebell import Worker; worker = Worker();"
+        "worker.action('act', at_most=1)(lambda: None); worker.backend; print(*sys.modules)"
+    )
+    environment = {"PYTHONPATH": ":".join(sys.path), "AWS_REGION": REGION}
+    done = subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True)
+    loaded = done.stdout.decode().split()
+    unused = ("audit", "limits.closed_hours", "schedules.calendars", "tracing", "deliveries.delivery")
+    assert not {f"duebell_shared.{name}" for name in unused} & set(loaded)
+    assert not [name for name in loaded if name.startswith("duebell_editor")]
+    assert "duebell_shared.backend" in loaded

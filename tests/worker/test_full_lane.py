@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from duebell import Editor, Retry, Status, Task, Then, Worker
-from duebell_infra.testing import InlinePool
-from duebell_shared.backend import Backend
 from duebell_shared.errors import QueueFull
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from tests.simulation.wire.dynamodb import DynamoDb, LaneSizes
@@ -34,9 +32,10 @@ def fill(editor: Editor, sizes: LaneSizes) -> None:
             editor.add("done", due=timedelta(days=9), id=f"far-{number}")
 
 
-def worker_of(backend: Backend, seen: Counter[str]) -> Worker:
-    """A worker with an action that is done, one that is retried twice, and one that always fails."""
-    worker = Worker(backend=backend, pool=lambda _: InlinePool())
+@pytest.fixture
+def seen(worker: Worker) -> Counter[str]:
+    """The calls of an action that is done, and of one that is retried twice; another one always fails."""
+    seen: Counter[str] = Counter()
 
     @worker.action("done")
     def done() -> None:
@@ -52,15 +51,13 @@ def worker_of(backend: Backend, seen: Counter[str]) -> Worker:
     def failing() -> None:
         raise ValueError("\x00\U0001d11e" * 1_000)
 
-    return worker
+    return seen
 
 
 def test_a_queue_that_is_nearly_full_is_worked_off(
-    editor: Editor, backend: Backend, clock: Clock, sizes: LaneSizes
+    editor: Editor, worker: Worker, clock: Clock, sizes: LaneSizes, seen: Counter[str]
 ) -> None:
     # Given tasks that are done, retried, given up, and that recur
-    seen: Counter[str] = Counter()
-    worker = worker_of(backend, seen)
     for number in range(3):
         for action in ("done", "retried", "failing"):
             editor.add(action, due=HOUR, id=f"{action}-{number}")
@@ -85,12 +82,10 @@ def test_a_queue_that_is_nearly_full_is_worked_off(
 
 
 @pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
-def test_a_task_whose_lane_takes_no_follow_up_ends_and_says_so(
-    editor: Editor, backend: Backend, clock: Clock, sizes: LaneSizes, *, recurs: bool
+def test_a_task_whose_lane_takes_no_follow_up_ends_and_says_so(  # noqa: PLR0917
+    editor: Editor, worker: Worker, clock: Clock, sizes: LaneSizes, seen: Counter[str], recurs: bool
 ) -> None:
     # Given tasks with follow-ups, whose lanes are nearly full when they are due
-    seen: Counter[str] = Counter()
-    worker = worker_of(backend, seen)
     ids = {"done", "failing"}
     for action in ids:
         when: dict[str, Any] = {"schedule": "rate(1 hour)", "max_runs": 3} if recurs else {"due": HOUR}

@@ -18,9 +18,13 @@ from tests.worker.starting import CONTEXT, Context
 HOUR = timedelta(hours=1)
 
 
-def test_the_answer_is_the_report_as_json(editor: Editor, worker: Worker, clock: Clock) -> None:
+@pytest.fixture(autouse=True)
+def _one_is_due(editor: Editor, worker: Worker) -> None:
     worker.action("act")(lambda: None)
-    editor.add("act", due=NOON)
+    editor.add("act", due=NOON, id="a")
+
+
+def test_the_answer_is_the_report_as_json(editor: Editor, worker: Worker, clock: Clock) -> None:
     editor.add("act", due=timedelta(hours=1))
     answer = worker.handler({"source": "aws.events"}, Context(clock))
     assert answer["done"] == 1
@@ -31,8 +35,6 @@ def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
     editor: Editor, worker: Worker, clock: Clock, aws: Hooks
 ) -> None:
     # Given a table that does not answer the first ten queries, the SDK's own retries among them
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
     aws.leave_unanswered("dynamodb.Query", times=2)
 
     # When Lambda calls the handler once
@@ -46,11 +48,9 @@ def test_what_fails_for_want_of_aws_is_tried_again_within_the_invocation(
 
 @pytest.mark.parametrize("minutes", [15, 1])
 def test_in_the_end_the_failure_is_lambdas_to_deal_with(
-    editor: Editor, worker: Worker, clock: Clock, aws: Hooks, minutes: float
+    worker: Worker, clock: Clock, aws: Hooks, minutes: float
 ) -> None:
     # Given a table that never answers
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
     aws.leave_unanswered("dynamodb.Query", times=10_000)
 
     # When the handler is called, it gives up while there is time
@@ -60,11 +60,7 @@ def test_in_the_end_the_failure_is_lambdas_to_deal_with(
     assert clock.now > NOON + timedelta(seconds=10 if minutes < 2 else 50)
 
 
-def test_what_aws_refuses_is_not_tried_again_for_long(
-    editor: Editor, worker: Worker, clock: Clock, aws: Hooks
-) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
+def test_what_aws_refuses_is_not_tried_again_for_long(worker: Worker, clock: Clock, aws: Hooks) -> None:
     aws.refuse("dynamodb.Query", "AccessDeniedException")
     with pytest.raises(AwsRefused, match="AccessDenied"):
         worker.handler(None, Context(clock))
@@ -74,8 +70,6 @@ def test_what_aws_refuses_is_not_tried_again_for_long(
 def test_a_rule_that_cannot_be_set_is_tried_again_and_then_raised(
     editor: Editor, worker: Worker, backend: Backend, clock: Clock, aws: Hooks
 ) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", due=NOON, id="a")
     editor.add("act", due=HOUR, id="b")
     aws.refuse("events.PutRule", "AccessDeniedException")
     with pytest.raises(NotArmed, match="AccessDenied"):

@@ -480,22 +480,17 @@ def test_tasks_wait_for_the_opening_and_the_rule_rings_for_it(scene: Scene) -> N
     assert not scene.store.calls["read Semaphore", 0]
 
 
-def test_a_run_that_stays_starts_them_at_the_opening_and_not_before(scene: Scene) -> None:
-    scene.declare(closed=CLOSED)
-    scene.add(1)
+@pytest.mark.parametrize("limit", [{}, {"per_second": 0.5}])
+def test_a_run_that_stays_starts_them_at_the_opening_and_not_before_and_at_the_rate(
+    scene: Scene, limit: dict[str, float]
+) -> None:
+    scene.declare(closed=CLOSED, **limit)
+    scene.add(4)
     for scene.clock.now in (NOON, OPENS - 2 * SECOND):
         scene.run()
-    assert scene.starts == [OPENS]
+    assert scene.starts == [OPENS + n * (2 if limit else 0) * SECOND for n in range(4)]
     # A claim, a place, a second place in the last second before the opening, an attempt
-    assert scene.editor.get("mail-0").rev == 7
-
-
-def test_after_the_opening_the_rate_holds(scene: Scene) -> None:
-    scene.declare(closed=CLOSED, per_second=0.5)
-    scene.add(4)
-    for scene.clock.now in (NOON, OPENS):
-        scene.run(5 * MINUTE)
-    assert scene.starts == [OPENS + n * 2 * SECOND for n in range(4)]
+    assert scene.editor.get(scene.ids[0]).rev == 7
 
 
 @pytest.mark.parametrize(

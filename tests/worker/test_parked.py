@@ -11,9 +11,8 @@ from duebell_shared.tasks.task import Task
 from tests.support import NOON, Clock
 from tests.worker.hooks import Hooks
 from tests.worker.other_runs import die_while_running
+from tests.worker.scene import MINUTE
 from tests.worker.test_follow_ups import refuse_follow_ups
-
-MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture

@@ -63,15 +63,23 @@ def test_it_is_well_as_long_as_it_looks(hosted: Hosted) -> None:
     assert not hosted.process.health().is_well
 
 
-def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: Hosted) -> None:
+OUT = AwsUnavailable("no answer")
+
+
+def be_out(hosted: Hosted, begins: datetime, ends: datetime) -> None:
+    """Do not answer reads of the arming record for this time."""
     look = hosted.store.on_read
 
-    def out() -> None:
+    def read() -> None:
         look()
-        if hosted.clock.now > NOON:
-            raise AwsUnavailable("no answer")
+        if begins <= hosted.clock.now < ends:
+            raise OUT
 
-    hosted.store.on_read = out
+    hosted.store.on_read = read
+
+
+def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: Hosted) -> None:
+    be_out(hosted, NOON + SECOND, NEVER)
     seen: list[tuple[timedelta, Health]] = []
     for seconds in range(300):
         hosted.at(
@@ -82,9 +90,6 @@ def test_it_is_not_well_when_it_could_not_look_for_the_time_of_a_lease(hosted: H
     assert {health.is_well for _, health in seen} == {True, False}
     assert all(health.is_well is (after < LEASE + SECOND) for after, health in seen[1:])
     assert "no answer" in (seen[-1][1].error or "")
-
-
-OUT = AwsUnavailable("no answer")
 
 
 def test_a_queue_that_is_not_there_is_told_at_once(hosted: Hosted) -> None:
@@ -98,14 +103,7 @@ def test_a_queue_that_is_not_there_is_told_at_once(hosted: Hosted) -> None:
 
 def test_an_outage_is_waited_for_and_what_is_due_runs_after_it(hosted: Hosted) -> None:
     hosted.add("act", NOON + 5 * MINUTE)
-    look = hosted.store.on_read
-
-    def out() -> None:
-        look()
-        if NOON + MINUTE <= hosted.clock.now < NOON + 10 * MINUTE:
-            raise OUT
-
-    hosted.store.on_read = out
+    be_out(hosted, NOON + MINUTE, NOON + 10 * MINUTE)
     hosted.run_until(NOON + 20 * MINUTE)
     [start] = hosted.starts
     assert NOON + 10 * MINUTE <= start <= NOON + 11 * MINUTE

@@ -1,50 +1,45 @@
 """Recurring tasks as a run takes them: catching up, retries beside the chain, never beside themselves."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
+
+import pytest
 
 from duebell import Editor, Result, Retry, RunReport, Status, Task, Worker
 from duebell_shared.instants import render
+from duebell_shared.tasks.recurrence import Missed
 from tests.support import NOON, Clock, SetFor
 from tests.worker.log_lines import Log
+from tests.worker.scene import HOUR, MINUTE, Scene
 from tests.worker.stage import Stage
 
-HOUR, MINUTE = timedelta(hours=1), timedelta(minutes=1)
 
-
-def test_a_run_catches_up_with_all_at_once(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
-    ran: list[datetime] = []
-    worker.action("act")(lambda _, task: ran.append(task.due))
-    editor.add("act", schedule="rate(1 hour)", missed="all", id="all")
-    clock.advance(5 * HOUR + MINUTE)
-    report = worker.run()
-    assert ran == [NOON + number * HOUR for number in range(1, 6)]
-    assert (report.done, report.rings_at) == (5, NOON + 6 * HOUR)
-    assert log.lines("task")[0]["next_due"] == render(NOON + 2 * HOUR)
-
-
-def test_an_action_knows_how_many_it_missed(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
-    missed: list[int] = []
-    worker.action("act")(lambda _, task: missed.append(task.missed_runs))
-    editor.add("act", schedule="rate(1 hour)", id="once")
-    clock.advance(5 * HOUR + MINUTE)
-    assert worker.run().done == 1
-    assert (missed, log.lines("task")[0]["missed_runs"]) == ([4], 4)
-    task = editor.get("once")
-    assert (task.due, task.runs, task.status) == (NOON + 6 * HOUR, 1, Status.SCHEDULED)
-
-
-def test_what_is_skipped_is_not_run_and_said_to_be_so(
-    editor: Editor, worker: Worker, clock: Clock, log: Log
+@pytest.mark.parametrize(
+    ("policy", "ran", "result", "said"),
+    [
+        (Missed.ALL, [(hour, 0) for hour in range(1, 6)], Result.DONE, {"next_due": render(NOON + 2 * HOUR)}),
+        (Missed.ONCE, [(5, 4)], Result.DONE, {"missed_runs": 4}),
+        (Missed.SKIP, [], Result.SKIPPED, {"outcome": "expired"}),
+    ],
+)
+def test_a_run_makes_up_for_what_was_missed(  # noqa: PLR0917
+    scene: Scene,
+    log: Log,
+    policy: Missed,
+    ran: list[tuple[int, int]],
+    result: Result,
+    said: dict[str, object],
 ) -> None:
-    worker.action("act")(lambda: None)
-    editor.add("act", schedule="rate(1 hour)", missed="skip", id="skip")
-    clock.advance(5 * HOUR + 10 * MINUTE)
-    report = worker.run()
-    assert (report.done, report.expired) == (0, 1)
-    assert log.lines("task")[0]["outcome"] == "expired"
-    last = editor.get("skip").last
+    started: list[tuple[datetime, int]] = []
+    scene.worker.action("note")(lambda _, task: started.append((task.due, task.missed_runs)))
+    scene.editor.add("note", schedule="rate(1 hour)", missed=policy, id="r")
+    report = scene.run(at=NOON + 5 * HOUR + 10 * MINUTE)
+    assert started == [(NOON + hour * HOUR, missed) for hour, missed in ran]
+    assert (report.done, report.expired) == (len(ran), int(not ran))
+    assert report.rings_at == scene.editor.get("r").due == NOON + 6 * HOUR
+    last = scene.editor.get("r").last
     assert last
-    assert (last.result, last.due, last.missed) == (Result.SKIPPED, NOON + 5 * HOUR, 4)
+    assert (last.result, last.due, last.missed) == (result, NOON + 5 * HOUR, 0 if len(ran) == 5 else 4)
+    assert said.items() <= log.lines("task")[0].items()
 
 
 def test_a_failing_occurrence_neither_delays_nor_cancels_the_next(

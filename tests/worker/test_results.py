@@ -202,15 +202,10 @@ def test_what_cannot_be_passed_on_is_refused_when_it_is_added_or_declared(
         with pytest.raises(InvalidTask) as raised:
             editor.add(action, due=HOUR, payload={"returns": 1}, then=then)
         assert str(raised.value).startswith(told), (action, payload, field)
-    editor.add(
-        "keep",
-        due=HOUR,
-        payload={"returns": 1},
-        then=Then("invoice", order, result_as="total"),
-        on_failed="plain",
-    )
+    then = Then("invoice", order, result_as="total")
+    editor.add("keep", due=HOUR, payload={"returns": 1}, then=then, on_failed="plain")
     with pytest.raises(InvalidTask, match=r"then.result_as: cannot be combined with a batch"):
-        editor.batch(then=Then("invoice", order, result_as="total"))
+        editor.batch(then=then)
     with pytest.raises(InvalidTask, match="'other' keeps none: declare it with keep_result=True"):
         keeping.recurring("rate(1 hour)", id="r", payload={"returns": 1}, then=Then("b", result_as="c"))(
             keeping.action("other")(lambda payload: None)

@@ -14,11 +14,10 @@ from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lanes import Batcher, ReadAhead
 from tests.support import NOON, Calls, Clock
+from tests.worker.scene import MINUTE, SECOND
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
-
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
 def expression(events: "EventBridgeClient") -> str:

@@ -60,6 +60,7 @@ def test_a_run_that_finds_nothing_due_is_as_cheap(scene: Scene) -> None:
     scene.editor.cancel("a")
     report = scene.run()
     assert (report.done, report.rings_at) == (0, None)
+    assert (report.lateness_max_ms, report.lateness_mean_ms) == (None, None)
     assert scene.costs() == PLAIN
 
 

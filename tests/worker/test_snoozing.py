@@ -7,8 +7,7 @@ import pytest
 from duebell import Editor, Snooze, Status, Task, Worker
 from duebell_shared.instants import LATEST
 from tests.support import NOON, Clock
-
-HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
+from tests.worker.scene import HOUR, MINUTE, SECOND
 
 
 def polls(worker: Worker, *answers: Exception | None, attempts: int = 5) -> list[Task]:

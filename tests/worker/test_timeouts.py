@@ -61,17 +61,6 @@ def test_an_attempt_ends_at_its_time_out_and_is_retried(
     assert editor.get("a").attempt == 2
 
 
-def test_a_task_whose_last_attempt_times_out_has_failed_and_is_followed_up(
-    editor: Editor, staged: Worker, stage: Stage
-) -> None:
-    staged.action("hang", timeout=MINUTE, attempts=1, on_failed="tell")(hanging(stage, times=1))
-    editor.add("hang", due=NOON, id="a")
-    staged.run(time_left=10 * MINUTE)
-    failed = editor.get("a")
-    assert (failed.status, failed.failure and failed.failure.type) == (Status.FAILED, "TimedOut")
-    assert editor.get("a/failed").action == "tell"
-
-
 def test_a_lambda_whose_places_are_all_lost_leaves_the_rest_to_the_next_run(
     editor: Editor, backend: Backend, stage: Stage, clock: Clock
 ) -> None:

@@ -18,10 +18,10 @@ from duebell_worker.run.lease import Lease, request_of
 from tests.support import NOON, Calls, Clock
 from tests.worker.log_lines import Log
 from tests.worker.other_runs import die, die_while_running
+from tests.worker.scene import MINUTE
 from tests.worker.starting import Context
 
 REQUEST = str(uuid.UUID(int=15))
-MINUTE = timedelta(minutes=1)
 
 
 def sleeping(backend: Backend, sleep: Callable[[float], None], *, metrics: bool = False) -> Worker:
@@ -54,35 +54,14 @@ def test_the_next_try_of_a_run_that_died_waits_for_its_lease_to_end_and_goes_on(
     assert "12:02:00" in died["lease_ended"]
 
 
-def test_a_try_beside_one_that_lives_takes_nothing_from_it(
-    editor: Editor, backend: Backend, clock: Clock, log: Log
+@pytest.mark.parametrize(("only", "free"), [((0, 1, 2, 3), 0), ((0, 1), 2)], ids=["all", "half"])
+def test_a_try_beside_one_that_lives_claims_only_the_lanes_that_are_free_when_it_has_waited(
+    editor: Editor, backend: Backend, clock: Clock, log: Log, *, only: tuple[int, ...], free: int
 ) -> None:
     # Given one invocation that is delivered twice, and a run of it that renews its lease at half
     editor.add("act", due=NOON, id="a")
-    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock)
+    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=only)
     lives.arm()
-
-    def sleep(seconds: float) -> None:
-        clock.now = lives.renew_at
-        lives.renew()
-        clock.now = NOON + LEASE
-
-    worker = sleeping(backend, sleep, metrics=True)
-    # When the other one has waited, then it holds no lane, and counts no death
-    answer = worker.handler(None, Context(clock, request=REQUEST))
-    assert (answer["lanes"], clock.now) == (0, NOON + LEASE)
-    assert backend.armer.read().lanes_of(f"{REQUEST}.lives") == (0, 1, 2, 3)
-    assert answer["rings_at"] == "2026-11-21T12:03:00Z"
-    assert editor.get("a").status is Status.SCHEDULED
-    assert not log.lines("run_died")
-    assert not any("DeadRuns" in line for line in log.lines("metrics"))
-
-
-def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_waited(
-    backend: Backend, clock: Clock
-) -> None:
-    # Given one invocation that is delivered twice, and a run of it that holds half of the lanes
-    lives = Lease.claim(backend.armer, f"{REQUEST}.lives", clock, only=(0, 1))
     held: list[set[str]] = []
 
     def sleep(seconds: float) -> None:
@@ -91,10 +70,15 @@ def test_a_try_beside_one_that_lives_claims_the_lanes_that_are_free_when_it_has_
         lives.renew()
         clock.now = NOON + LEASE
 
-    # When the other one comes, then it claims nothing while it waits, and then the other half
-    answer = sleeping(backend, sleep).handler(None, Context(clock, request=REQUEST))
-    assert (held, answer["lanes"]) == ([{lives.owner}], 2)
-    assert backend.armer.read().lanes_of(lives.owner) == (0, 1)
+    # When the other one comes, then it claims nothing while it waits, then what is free, and counts no death
+    worker = sleeping(backend, sleep, metrics=True)
+    answer = worker.handler(None, Context(clock, request=REQUEST))
+    assert (held, answer["lanes"], clock.now) == ([{lives.owner}], free, NOON + LEASE)
+    assert backend.armer.read().lanes_of(lives.owner) == only
+    if not free:
+        assert (answer["rings_at"], editor.get("a").status) == ("2026-11-21T12:03:00Z", Status.SCHEDULED)
+    assert not log.lines("run_died")
+    assert not any("DeadRuns" in line for line in log.lines("metrics"))
 
 
 def test_a_run_of_another_request_does_not_wait(worker: Worker, backend: Backend, clock: Clock) -> None:

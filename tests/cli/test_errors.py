@@ -159,6 +159,7 @@ def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
         (["cancel", "a", "--dry-run"], "--dry-run needs a filter"),
         (["limit", "mail"], "give --at-most, --per-second, --closed or --as-declared"),
         (["limit", "mail", "--as-declared", "--at-most", "1"], "cannot be combined with other limits"),
+        (["simulate", "--until", "soon"], "soon is not an ISO-8601 date and time"),
         (["simulate", "--until", "1h", "--limit", "mail"], "--limit 'mail' has no ="),
         (["simulate", "--until", "1h", "--limit", "mail=many"], "--limit 'many' is no limit"),
         (["calendar", "import"], "NAME: is missing"),

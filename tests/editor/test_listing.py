@@ -390,10 +390,12 @@ def listed(failed: Scheduler, **which: Any) -> list[str]:
 
 
 def test_failures_are_grouped_by_action_and_error_the_largest_first(failed: Scheduler) -> None:
+    failed.clock.now = NOON + 5 * HOUR
+    fail(failed, failed.editor.add("mail", due=HOUR), TIMEOUT)
     found = failed.editor.failures()
     assert [(one.action, one.error, one.failed, one.failing) for one in found.groups] == [
         ("charge", "TimeoutError", 2, ("hourly",)),
-        ("mail", "TimeoutError", 1, ()),
+        ("mail", "TimeoutError", 2, ()),
         ("charge", "CardDeclined", 1, ()),
     ]
     largest = found.groups[0]

@@ -272,6 +272,7 @@ def test_a_bulk_change_is_about_those_that_it_applies_to(client: TestClient, sch
         {"do": "explode", "ids": ["a"]},
         {"do": "pause", "where": {"odd": 1}},
         {"do": "pause", "ids": ["a"] * 1001},
+        {"do": "pause", "where": {}, "limit": 1001},
     ],
 )
 def test_a_bulk_change_that_cannot_be_right_is_refused(client: TestClient, body: Any) -> None:

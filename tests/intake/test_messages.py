@@ -107,6 +107,7 @@ WRONG = {
     "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
     "pushing nothing named": ({**PUSH, **DUE}, "id", "a push needs one"),
     "pushing what recurs": ({**PUSH, "id": "a", "schedule": "rate(1 day)"}, "schedule", "cannot be pushed"),
+    "a limit below nothing": ({**PUSH, **DUE, "id": "a", "max_wait": -1}, "max_wait", "a millisecond or"),
     "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "needs if_"),
     "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
     "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -47,6 +47,11 @@ def test_every_count_is_right_or_says_that_it_stands_for_one_lane(
     assert [one.count for one in buckets[:exact]] == [len(some) for some in within[:exact]]
     of_one_lane = sum(task.lane == 0 for some in within[exact:] for task in some)
     assert sum(one.count for one in buckets[exact:]) == 4 * of_one_lane
+
+
+def test_days_are_those_of_the_time_zone_when_clocks_change() -> None:
+    days = timeline.edges(datetime(2026, 10, 24, 22, 30, tzinfo=UTC), Step.DAY, 2, BERLIN)
+    assert [f"{day:%d %H:%M}" for day in days] == ["24 22:00", "25 23:00", "26 23:00"]
 
 
 def test_ended_tasks_are_counted_in_the_bucket_of_their_end(client: TestClient, scheduler: Scheduler) -> None:

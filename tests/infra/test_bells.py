@@ -6,6 +6,7 @@ from typing import Any
 
 import boto3
 import pytest
+from msgspec.structs import replace
 
 from duebell import Editor
 from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
@@ -14,6 +15,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.errors import NotArmed
 from duebell_shared.settings import Settings
 from tests.infra.test_deploy import UPDATE, deployed, function, unchanged
 from tests.support import SCHEDULED, Clock, create_schedule, let_pass_its_role
@@ -138,3 +140,7 @@ def test_arming_by_a_bell_does_not_take_the_other_ones_word(
     monkeypatch.setattr(Armer, "verify", look)
     arm_by(backend)
     assert (len(looks), schedule()) == (2, rule())
+    # And a bell that others set each time is given up on
+    monkeypatch.setattr(Armer, "verify", lambda armer: replace(armer.read(), echo_of=clock()))
+    with pytest.raises(NotArmed, match="the schedule was set by others each time"):
+        arm_by(backend)

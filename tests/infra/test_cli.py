@@ -15,7 +15,7 @@ from duebell_editor.cli.program import app, run
 from duebell_editor.simulation.cost import Usage, cost, measured
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.parameters import IN_TEMPLATE
+from duebell_infra.deploy.parameters import IN_TEMPLATE, PARAMETERS
 from duebell_infra.errors import DeployFailed
 from duebell_shared.settings import Precision
 from tests.e2e.support import duebell
@@ -36,6 +36,7 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     [
         (["--parameter", "MemorySize"], "--parameter 'MemorySize' is not NAME=VALUE"),
         (["--env", "A=1", "--env", "A=2"], "--env A is given twice"),
+        (["--name", "my_queue"], f"name: a scheduler cannot be named 'my_queue': {PARAMETERS['Name'].says}"),
     ],
 )
 def test_a_wrong_option_is_named_as_it_was_given(tmp_path: Path, options: list[str], said: str) -> None:

@@ -115,14 +115,17 @@ def test_the_table(template: Any, module: Any) -> None:
 
 
 def test_the_capacity_is_by_the_request_or_the_indexs_like_the_tables(template: Any, module: Any) -> None:
-    # What Terraform makes of it, its plans show
     table = properties(template, "Table")
     assert table["BillingMode"] == {"Fn::If": ["IsProvisioned", "PROVISIONED", "PAY_PER_REQUEST"]}
     least = {"ReadCapacityUnits": {"Ref": "MinReadUnits"}, "WriteCapacityUnits": {"Ref": "MinWriteUnits"}}
     for one in (table, *table["GlobalSecondaryIndexes"]):
         assert one["ProvisionedThroughput"] == {"Fn::If": ["IsProvisioned", least, NONE]}
-    lifecycle = module["resource"]["aws_dynamodb_table"]["queue"]["lifecycle"]
-    assert lifecycle[0]["ignore_changes"] == ["read_capacity", "write_capacity"]
+    theirs = module["resource"]["aws_dynamodb_table"]["queue"]
+    assert theirs["billing_mode"] == '${local.is_provisioned ? "PROVISIONED" : "PAY_PER_REQUEST"}'
+    for what in ("read", "write"):
+        for one in (theirs, *theirs["global_secondary_index"]):
+            assert one[f"{what}_capacity"] == f"${{local.is_provisioned ? var.min_{what}_units : null}}"
+    assert theirs["lifecycle"][0]["ignore_changes"] == ["read_capacity", "write_capacity"]
 
 
 @pytest.mark.parametrize(("of", "what"), SCALED)
@@ -138,6 +141,8 @@ def test_the_scaling(template: Any, module: Any, of: str, what: str) -> None:
     )
     bounds = {end: f"${{var.{end}_{what.lower()}_units}}" for end in ("min", "max")}
     assert module["locals"]["bounds"][what] == bounds
+    target = module["resource"]["aws_appautoscaling_target"]["scaled"]
+    assert target["scalable_dimension"] == "dynamodb:${each.value.of}:${each.value.what}CapacityUnits"
     policy = properties(template, f"{of}{what}Scaling")
     assert policy["ScalingTargetId"] == {"Ref": f"{of}{what}s"}
     tracking = policy["TargetTrackingScalingPolicyConfiguration"]

@@ -83,6 +83,8 @@ def test_what_is_no_secret_is_refused(arn: str) -> None:
         ({"name": ""}, "^name: "),
         ({"name": "duebell.x"}, "^name: .*reserved|duebell's own"),
         ({"form": "xml"}, "^form: Invalid enum value 'xml'"),
+        ({"attempts": 0}, "^attempts: Expected `int` >= 1"),
+        ({"on_failed": 5}, "^on_failed: "),
         ({"backoff": timedelta(minutes=1)}, "^backoff: Expected "),
         ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
         ({"detail_type": "x"}, "^detail_type: is for an event bus only"),

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell import Editor, Failure, InvalidQuery, Page, Status
+from duebell import Editor, Failure, InvalidQuery, Page, ProblemKind, Status
 from duebell_editor.listing import failures
 from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import NEVER
@@ -424,6 +424,11 @@ def test_failing_tasks_are_listed_with_the_failed_ones_the_latest_of_all(failed:
     # And once, where they are asked for in two ways
     assert sorted(listed(failed, status=["scheduled", "failing"])) == ["hourly", "well"]
     assert sorted(listed(failed, status="scheduled")) == ["hourly", "well"]
+    # And the status names one of them
+    for said in ("the recurring task 'hourly'", "2 recurring tasks, such as 'hourly',"):
+        problems = {problem.kind: problem.what for problem in failed.editor.status().problems}
+        assert problems[ProblemKind.FAILING_TASKS] == f"the last occurrence of {said} failed"
+        fail(failed, failed.editor.get("well"), DECLINED)
 
 
 @pytest.mark.parametrize("latest_first", [True, False])

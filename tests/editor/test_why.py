@@ -144,12 +144,13 @@ def test_its_action_is_closed(editor: Editor, scheduler: Scheduler, worker: Work
 
 def test_its_action_is_limited(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     editor.add_many({"action": "mail", "due": DUE, "id": f"mail-{n}"} for n in range(5))
+    editor.limit("mail", closed="never")
     scheduler.clock.now = DUE + SECOND
     worker.run()
     waiting = [editor.why(f"mail-{n}") for n in range(5)]
     limited = [one for one in waiting if one.cause is WaitCause.LIMIT]
     assert len(limited) == 4
-    assert "its action 'mail' (0.01 a second) since 2026-11-21T13:00:00.000Z" in limited[0].what
+    assert "its action 'mail' (0.01 a second, never closed) since 2026-11-21T13:00:00.000Z" in limited[0].what
     assert "about 4 tasks wait, and its turn is expected at 2026-11-21T13:" in limited[0].what
     # And one that comes meanwhile starts behind them, as one starts in a hundred seconds
     editor.add("mail", due=DUE + 2 * MINUTE, id="next")

@@ -45,6 +45,12 @@ def test_a_wrong_option_is_named_as_it_was_given(tmp_path: Path, options: list[s
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
 
 
+def test_a_bundle_needs_the_folder_that_it_goes_to(tmp_path: Path) -> None:
+    done = duebell("bundle", "--actions", "none", "--output", "none/b.zip", folder=tmp_path)
+
+    assert (done.returncode, done.stderr) == (2, "error: --output none/b.zip: there is no folder none\n")
+
+
 def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

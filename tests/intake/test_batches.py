@@ -112,12 +112,14 @@ def test_of_several_adds_of_one_id_the_one_that_was_sent_first_counts(inbox: Inb
 def test_changes_follow_the_adds_and_each_other_as_they_were_sent(inbox: Inbox) -> None:
     at = "2026-11-22T0{}:00:00Z"
     others = [{"do": "update", "id": "b", "payload": 2}, {"do": "cancel", "id": "c"}]
-    inbox.take(
-        record({"do": "move", "id": "a", "due": at.format(7)}, "m-1", sent=NOON - MINUTE),
-        record({"do": "move", "id": "a", "due": at.format(6)}, "m-2", sent=NOON - 2 * MINUTE),
-        record(others, "m-3", sent=NOON - 3 * MINUTE),
-        record([{**ADD, "id": id} for id in "abc"], "m-4", sent=NOON),
-    )
+    with patch.object(Editor, "ensure_armed") as armed:
+        inbox.take(
+            record({"do": "move", "id": "a", "due": at.format(7)}, "m-1", sent=NOON - MINUTE),
+            record({"do": "move", "id": "a", "due": at.format(6)}, "m-2", sent=NOON - 2 * MINUTE),
+            record(others, "m-3", sent=NOON - 3 * MINUTE),
+            record([{**ADD, "id": id} for id in "abc"], "m-4", sent=NOON),
+        )
+    assert not armed.called, "only what was made before is armed again"
     a, b, c = (inbox.editor.get(id) for id in "abc")
     assert (a.due.isoformat(), a.changed_by) == ("2026-11-22T07:00:00+00:00", "intake m-1")
     assert (b.payload, b.changed_by) == (2, "intake m-3")

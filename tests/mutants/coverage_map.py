@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -44,26 +44,18 @@ class CoverageMap(msgspec.Struct):
         return found
 
     def tests_of(self, file: str, function: int, limit: float) -> tuple[list[str], int]:
-        """Tests that call it, for so many seconds; and how many there are in all.
+        """Tests that call it, those that call least else first, for so many seconds; and how many there are.
 
         function  its first line; 0 for what is done when the module is imported
 
-        Of each file of tests first the one that calls least else, then the next ones: tests of one file are
-        alike. What no test calls may be called at import: then tests that call any function of the file are
-        taken.
+        What no test calls may be called at import: then tests that call any function of the file are taken.
         """
         tests = [test for test, called in self.calls.items() if (file, function) in called]
         if not tests:
             tests = [test for test, called in self.calls.items() if any(file == one for one, _ in called)]
         tests.sort(key=lambda test: (len(self.calls[test]), self.seconds[test]))
-        before: Counter[str] = Counter()
-        turns: dict[str, int] = {}
-        for test in tests:
-            tested_in = test.partition("::")[0]
-            turns[test] = before[tested_in]
-            before[tested_in] += 1
         chosen: list[str] = []
-        for test in sorted(tests, key=turns.__getitem__):
+        for test in tests:
             limit -= self.seconds[test]
             if chosen and limit < 0:
                 break

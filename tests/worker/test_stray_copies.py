@@ -12,6 +12,7 @@ from duebell_editor.library.relane import relane
 from duebell_infra.testing import InlinePool
 from duebell_shared.errors import DuebellError
 from duebell_shared.queue.places import lane_of
+from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 from tests.editor.memory import Scheduler
@@ -122,3 +123,21 @@ def test_a_batch_that_is_repeated_with_fewer_lanes_in_mind_is_the_one_that_was_m
     assert there.lane == lane_of(ID, TO)
     assert there.members
     assert there.members.left == 1
+
+
+@pytest.mark.parametrize("if_exists", [IfExists.KEEP, IfExists.PUSH, IfExists.REPLACE])
+def test_a_task_that_is_added_again_with_fewer_lanes_in_mind_is_the_one_that_was_moved(
+    if_exists: IfExists,
+) -> None:
+    # Given a task of a process that does not know that the queue has more lanes by now
+    scheduler = Scheduler.start()
+    task = scheduler.editor.add("act", due=HOUR, id=ID)
+    relane(scheduler.backend, TO)
+    # And a write of that call which takes effect late
+    assert scheduler.store.insert(task)
+    # When the process adds it again
+    added = scheduler.editor.add("act", due=HOUR, id=ID, if_exists=if_exists)
+    # Then that is the task that was moved, and it runs once
+    assert added.lane == lane_of(ID, TO)
+    assert runs(scheduler) == {ID: 1}
+    assert [key for key in scheduler.store.tasks if key[1] == ID] == [(lane_of(ID, TO), ID)]

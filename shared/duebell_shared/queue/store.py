@@ -191,12 +191,13 @@ class Store(Protocol):
         """
 
 
-def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> bool:
+def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime, *, rev: int = 1) -> bool:
     """Delete the task with this key if it is a stray copy; tell whether it was. The queue has `lanes` lanes.
 
     A process that knew fewer lanes may insert a task after the queue was given more. It may end before it
     moves the task to the right lane. If another task takes the id there, the first one is a stray copy: no
-    add has returned it. A task changed since its add is no stray copy. Raises what the store raises.
+    add has returned it. A task changed since its add is no stray copy: it has a higher `rev`. Raises what the
+    store raises.
     """
     place = lane_of(key.id, lanes)
     if place == key.lane:
@@ -204,7 +205,7 @@ def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime) -> b
     there, other = store.get(key.lane, key.id), store.get(place, key.id)
     if there is None or other is None or (other.expires_at and other.expires_at <= now):
         return False
-    if there.rev > 1 or not store.save(there, None):
+    if there.rev > rev or not store.save(there, None):
         _LOG.warning("task %r is there twice: the one in lane %d is a task of its own", key.id, key.lane)
         return False
     _LOG.warning("task %r was inserted twice, and the copy that no add has returned is deleted", key.id)

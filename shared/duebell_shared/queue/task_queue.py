@@ -386,14 +386,17 @@ class RuleSetter:
             else:
                 added = self._settle(new, policy)
             if added.task is not new:
-                # A late write of an earlier call may have put a stray copy into an earlier lane. No run
-                # deletes one that is blocked or reserved, so the number of lanes is checked.
-                is_checked = added.task.status in {Status.BLOCKED, Status.RESERVED}
+                # A late write of an earlier call may have put a stray copy into an earlier lane, which this
+                # call has found or changed. So the number of lanes is checked: of a task that waits at no
+                # cost, and of one that is blocked or reserved because no run deletes its copy.
+                is_checked = added.task.queued or added.task.status in {Status.BLOCKED, Status.RESERVED}
                 try:
                     self.arm([added.task], lanes=lanes if is_checked else None)
                 except LanesChanged:
                     queue.forget_counts()
-                    continue
+                    if added.outcome == "kept" or self._has_dropped(added.task):
+                        continue
+                    self.arm([added.task])
                 return added
             if not self.arm_added([new], lanes):
                 is_same = queue.lanes == lanes
@@ -478,6 +481,11 @@ class RuleSetter:
                 raise NotArmed(what, way_out="add it again with if_exists='keep'", task=task) from result
             if not result:
                 yield task
+
+    def _has_dropped(self, changed: Task) -> bool:
+        """Delete a task that this call has changed if it is a stray copy; tell whether it was."""
+        key, now = queue_key(changed), self._backend.clock()
+        return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=changed.rev)
 
     def _is_relocated(self, task: Task, lanes: int) -> bool:
         """Move a new task to the lane of its id; False if it is deleted, as another task has that id there.

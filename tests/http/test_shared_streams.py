@@ -7,9 +7,10 @@ from datetime import timedelta
 from http.client import HTTPResponse
 from unittest import mock
 
+import msgspec
 import pytest
 
-from duebell import AwsUnavailable
+from duebell import AwsUnavailable, Editor
 from duebell_editor.http.routes import changes
 from duebell_editor.http.routes.changes import SharedReadings
 from duebell_shared.instants import utc_now
@@ -142,3 +143,23 @@ def test_a_change_says_whether_a_run_is_at_work(scene: Scene) -> None:
         assert held
         assert scene.store.swap_record(held, quiet)
         assert told(stream) == b'data: {"busy": false}\n'
+
+
+def test_a_status_that_was_read_before_the_stream_began_is_read_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seconds in {"_BUSY": 0.3, "_QUIET": 0.3, "_STATUS_EVERY": 1000.0}.items():
+        monkeypatch.setattr(changes, name, seconds)
+    read = scene.editor.status()
+    with serving(scene.editor) as url, ExitStack() as streams:
+        for failed, looks in ((read.failed, 1), (77, 2)):
+            # When the status changes soon after another stream has read it
+            monkeypatch.setattr(
+                Editor, "status", lambda *_, failed=failed, **__: msgspec.structs.replace(read, failed=failed)
+            )
+            stream = streams.enter_context(urllib.request.urlopen(f"{url}api/changes", timeout=10))
+            # Then the next stream tells the new one, at the second look at the latest
+            told = b""
+            while told.count(b": still here") < looks:
+                told += stream.readline()
+            assert f'"failed":{failed},' in told.decode().replace('": ', '":')

@@ -118,6 +118,7 @@ class _Stream:
         self._taken_at = 0.0
         self._status: SchedulerStatus | None = None
         self._status_at = 0.0
+        self._began = time.monotonic()
 
     async def events(self, request: Request) -> AsyncIterator[str]:
         ending = request.app.state.ending
@@ -155,11 +156,12 @@ class _Stream:
         return [_event("changed", json.dumps({"busy": now.queue.busy}))] if before != now else []
 
     def _is_status_due(self, before: _Look | None, now: _Look) -> bool:
-        is_stale = time.monotonic() - self._status_at > _STATUS_EVERY
+        # A status that another stream read before may be older than the one that the viewer has read itself
+        is_stale = self._status_at < self._began or time.monotonic() - self._status_at > _STATUS_EVERY
         return before is None or before.queue.arming != now.queue.arming or is_stale
 
     async def _status_news(self, now: _Look) -> list[str]:
-        max_age = _STATUS_EVERY if self._status else _BUSY
+        max_age = _STATUS_EVERY if self._status_at >= self._began else _BUSY
         before = self._status
         read = partial(self._editor.status, timezone=self._zone)
         what = ("status", now.queue.arming, self._zone)

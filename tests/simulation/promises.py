@@ -85,14 +85,18 @@ class Promises:
         held_until = limits.held_until.get(known.action, known.due) if limits else known.due
         calm_from = max(self._aws.calm_from(task.lane), self._relaned_until)
         by = max(known.due, known.acknowledged_at, calm_from, held_until) + HEALED
-        # Tasks that a dead process left running are run one at a time, at most a minute apart. And one that
-        # waits for a limit loses its turn when a process dies.
-        after_deaths = timedelta(minutes=sum(start.attempt > 1 for start in self._starts))
         is_limited = limits is not None and any(limits.declared(known.action).values())
-        return not any(
-            known.asked_at <= start.at <= (by + after_deaths if start.attempt > 1 or is_limited else by)
-            for start in self._starts_of[task.id]
-        )
+        # Tasks that a dead process left running are run one at a time, at most a minute apart. One that waits
+        # for a limit loses its turn to each process that dies meanwhile.
+        after_deaths = [start.at for start in self._starts if start.attempt > 1]
+
+        def in_time(start: Start) -> bool:
+            deaths = len(after_deaths) if start.attempt > 1 else 0
+            if is_limited and not deaths:
+                deaths = sum(calm_from <= at <= start.at for at in after_deaths)
+            return known.asked_at <= start.at <= by + timedelta(minutes=deaths)
+
+        return not any(map(in_time, self._starts_of[task.id]))
 
     @cached_property
     def _relaned_until(self) -> datetime:

@@ -8,6 +8,7 @@ from typing import Any
 from zlib import crc32
 
 from duebell import Status, Task, Then
+from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.instants import render
 from duebell_shared.tasks.follow_up import Cause
 from duebell_shared.tasks.history import Result
@@ -138,7 +139,7 @@ def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> It
     compared if its task recurs, or if the first start of its task came after that was added anew.
 
     A process that is paused there for longer than its lease is taken for dead, too, and starts the attempt
-    afterwards: see "not promised" in docs/guarantees.md.
+    afterwards: see "not promised" in docs/guarantees.md. Such a start comes a lease after its claim.
     """
     given_up = {task.id for task in tasks if task.failure and task.failure.type == "WorkerDied"}
     recurring = {task.id for task in tasks if task.recurrence}
@@ -150,7 +151,9 @@ def _early(tasks: Sequence[Task], starts: Sequence[Start], *, skew: float) -> It
         parent = _parent(task.id)
         if parent is None or task.id not in first or parent not in first:
             continue
-        if parent in recurring | given_up and task.id.startswith(f"{parent}/{Cause.FAILED}"):
+        is_left = first[parent].clock - first[parent].claimed_at > LEASE
+        excused = recurring | given_up if is_left else recurring
+        if parent in excused and task.id.startswith(f"{parent}/{Cause.FAILED}"):
             continue
         if task.created_at < created.get(parent, task.created_at) <= first[parent].clock:
             continue

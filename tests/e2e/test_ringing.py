@@ -3,6 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from botocore.exceptions import ClientError
@@ -27,6 +28,7 @@ SOON = timedelta(seconds=2)
 
 def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_editor: Editor) -> None:
     editor = stack_editor
+    of = f"ring-{uuid4().hex}-{{}}".format  # the stack stays, if the test is run again
     log = WorkerLog(stack.worker_log)
     # Given a worker that has made itself known: what its action cannot read is not stored
     worker = editor.worker()
@@ -35,51 +37,48 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     with pytest.raises(InvalidTask, match=r"^payload: must be text, for the action 'tell'"):
         editor.add("tell", due=SOON, payload={})
     # And tasks that are due soon, one for later, and the rule armed for the first
-    editor.add("succeed", due=SOON, id="ring-done", payload={"n": 2**70}, then=Then("succeed", {"n": 3}))
-    editor.add("fail_once", due=SOON, id="ring-retried")
-    editor.add("no_such_action", due=SOON, id="ring-unknown")
-    editor.add("succeed", due=LATER, id="ring-later")
+    editor.add("succeed", due=SOON, id=of("done"), payload={"n": 2**70}, then=Then("succeed", {"n": 3}))
+    editor.add("fail_once", due=SOON, id=of("retried"))
+    editor.add("no_such_action", due=SOON, id=of("unknown"))
+    editor.add("succeed", due=LATER, id=of("later"))
     # Among them one that its action puts off, one that is pushed to soon, and too many of a limited action
-    editor.add("snooze_once", due=SOON, id="ring-snoozed", payload={"page": 1}, on_failed="succeed")
-    editor.add("succeed", due=LATER, id="ring-pushed", payload={"n": 1})
-    editor.add("succeed", due=LATER, id="ring-pushed", payload={"n": 2}, if_exists="push", max_wait=SOON)
+    editor.add("snooze_once", due=SOON, id=of("snoozed"), payload={"page": 1}, on_failed="succeed")
+    editor.add("succeed", due=LATER, id=of("pushed"), payload={"n": 1})
+    editor.add("succeed", due=LATER, id=of("pushed"), payload={"n": 2}, if_exists="push", max_wait=SOON)
     limited = editor.add_many({"action": "one_a_second", "due": SOON} for _ in range(4)).added
     assert editor.status().rings_at
 
     # When the rule rings
-    wait_for(lambda: editor.get("ring-done").status.is_finished)
-    wait_for(lambda: editor.get("ring-unknown").status.is_finished)
+    wait_for(lambda: editor.get(of("done")).status.is_finished)
+    wait_for(lambda: editor.get(of("unknown")).status.is_finished)
     # Then the worker has measured the parts of its lateness, by the event of the ring
-    why = editor.why("ring-done")
+    why = editor.why(of("done"))
     assert why.cause is WaitCause.STARTED
     assert why.lateness
     assert why.lateness.rounding + why.lateness.ring + why.lateness.start > 0, why
-    assert sum(astuple(why.lateness)) == editor.get("ring-done").lateness_ms
+    assert sum(astuple(why.lateness)) == editor.get(of("done")).lateness_ms
 
     # Then each is what it should be
-    done = editor.get("ring-done")
+    done = editor.get(of("done"))
     assert (done.status, done.attempt, done.payload) == (Status.DONE, 1, {"n": 2**70})
     assert done.started_at
     assert done.started_at >= done.due
-    unknown = editor.get("ring-unknown")
-    assert unknown.status is Status.FAILED
+    unknown = editor.get(of("unknown"))
     assert unknown.failure
-    assert unknown.failure.type == "UnknownAction"
+    assert (unknown.status, unknown.failure.type) == (Status.FAILED, "UnknownAction")
     # The worker said so, too
-    wait_for(lambda: any("ring-done" in line for line in log.new_lines()))
+    wait_for(lambda: any(of("done") in line for line in log.new_lines()))
     # And the one that failed is done with the next ring, as is the one that follows another
-    wait_for(lambda: editor.get("ring-retried").status is Status.DONE)
-    assert editor.get("ring-retried").attempt == 2
-    wait_for(lambda: editor.get("ring-done/then").status is Status.DONE)
-    assert editor.get("ring-done/then").payload == {"n": 3}
+    wait_for(lambda: editor.get(of("retried")).status is Status.DONE)
+    assert editor.get(of("retried")).attempt == 2
+    wait_for(lambda: editor.get(of("done/then")).status is Status.DONE)
+    assert editor.get(of("done/then")).payload == {"n": 3}
     # One was snoozed, at its only attempt and with the payload that its action gave it, and failed then
-    wait_for(
-        lambda: editor.get("ring-snoozed").status is Status.FAILED and not editor.get("ring-snoozed").owes
-    )
-    snoozed, told = editor.get("ring-snoozed"), editor.get("ring-snoozed/failed").payload
+    wait_for(lambda: editor.get(of("snoozed")).status is Status.FAILED and not editor.get(of("snoozed")).owes)
+    snoozed, told = editor.get(of("snoozed")), editor.get(of("snoozed/failed")).payload
     assert (snoozed.attempt, snoozed.payload, told["error"]["type"]) == (1, {"page": 2}, "RuntimeError")
     # The pushed one is done once, in time
-    pushed = editor.get("ring-pushed")
+    pushed = editor.get(of("pushed"))
     assert (pushed.status, pushed.attempt, pushed.payload) == (Status.DONE, 1, {"n": 2})
     # And those of the limited action started a second after each other
     wait_for(lambda: all(editor.get(id).status is Status.DONE for id in limited))

@@ -37,7 +37,7 @@ NOT_YET = f"{QUEUE} did not accept it"
         ("MalformedDetail", 0, Undeliverable, "refused the message"),
         ("ValidationException", 400, Undeliverable, "refused the message"),
         ("RedactionFailure", 0, Undeliverable, "refused the message"),
-        # What is denied is tried again, as policies take a while
+        # A denied message is tried again, as policies take a while
         ("AccessDenied", 400, Undelivered, f"access denied to {QUEUE}: the worker's role needs sqs:SendMess"),
         ("SomethingNew", 403, Undelivered, "needs sqs:SendMessage"),
         ("KMS.AccessDeniedException", 400, Undelivered, "needs kms:GenerateDataKey and kms:Decrypt on the"),

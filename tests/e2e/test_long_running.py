@@ -120,7 +120,7 @@ def test_a_process_starts_tasks_to_the_second_and_the_lambda_takes_over(
         assert third.process.wait(60) == 0
 
 
-#: How many actions a worker runs at a time; the tasks of the batch; those that need not wait for the gate.
+#: Actions that a worker runs at a time, tasks of the batch, and those of them that wait for no gate.
 PLACES, TASKS, FREE = 16, 40, 10
 
 

@@ -21,7 +21,7 @@ def test_the_embedded_stack_does_all_that_is_relied_on(tmp_path: Path) -> None:
     assert done.stderr == ""
     found = {document["check"]: document for document in map(json.loads, done.stdout.splitlines())}
     results = {name: finding["result"] for name, finding in found.items()}
-    # How fast some are is the machine's affair
+    # The speed of some depends on the machine
     slower, skipped = (
         {name for name in found if results[name] == result} for result in ("slower path", "skipped")
     )

@@ -152,15 +152,10 @@ _STATUSES = st.sampled_from([None, list(Status), [Status.PAUSED], [Status.SCHEDU
 class OrderOfItsOwn(MemoryStore):
     """Tasks of the same moment come in an order that is not that of their ids."""
 
-    def queued(
-        self,
-        lane: int,
-        *,
-        after: datetime | QueueKey | None = None,
-        before: datetime | QueueKey = NEVER,
-        latest_first: bool = False,
-        page_size: int = 200,
-    ) -> Iterator[QueueKey]:
+    def queued(self, lane: int, **bounds: Any) -> Iterator[QueueKey]:
+        after, before = bounds.get("after"), bounds.get("before", NEVER)
+        latest_first = bounds.get("latest_first", False)
+
         def place(key: QueueKey) -> tuple[datetime, int, str]:
             return key.queued, zlib.crc32(key.id.encode()), key.id
 

@@ -84,7 +84,7 @@ def seen_by(scheduler: Scheduler, store: Any) -> Any:
 
 
 def waiting(scheduler: Scheduler) -> Counter[str]:
-    """How often each id stands in the queue."""
+    """Counts each id in the queue."""
     return Counter(key.id for lane in range(MAX_LANES) for key in scheduler.store.queued(lane))
 
 

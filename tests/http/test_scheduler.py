@@ -92,7 +92,7 @@ def test_the_time_zones_are_listed(client: TestClient) -> None:
 
 
 def is_as_described(client: TestClient, schema: str, answer: object) -> bool:
-    """Whether an answer is as the description of the API has it."""
+    """Tells whether an answer has the form that the description of the API gives."""
     components = client.get("/openapi.json").json()["components"]
     return jsonschema_rs.is_valid({**components["schemas"][schema], "components": components}, answer)
 

@@ -177,7 +177,7 @@ def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None
                 got += some
         else:
             pytest.fail("the server was still listening")
-    # What was sent to a closed connection may take the answer away
+    # The answer may be lost, as the client sent more to a connection that was closed
     assert got in {deadlines._SLOW_CLIENT, b""}
 
 

@@ -32,12 +32,12 @@ def module() -> Any:
 
 
 def properties(template: Any, name: str) -> Any:
-    """Those of this resource of the template."""
+    """Returns the properties of this resource of the template."""
     return template["Resources"][name]["Properties"]
 
 
 def _plain(value: Any) -> Any:
-    """Without the parser's quotes and marks."""
+    """Returns the value without the parser's quotes and marks."""
     if isinstance(value, dict):
         return {_plain(key): _plain(inner) for key, inner in value.items() if key != "__is_block__"}
     if isinstance(value, list):

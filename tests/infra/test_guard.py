@@ -24,7 +24,7 @@ SIGNED = [("Host", HERE), signed_by(KEY)]
 
 
 class Answer(NamedTuple):
-    """What is sent in answer to a request, and whether it has come through to the application."""
+    """The messages sent in answer to a request, and whether it has come through to the application."""
 
     sent: list[Message]
     has_passed: bool

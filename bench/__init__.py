@@ -1,1 +1,1 @@
-"""What duebell costs, measured beside what one would take instead, in one run: `make bench`."""
+"""The cost of duebell, measured beside its alternatives in one run: `make bench`."""

@@ -19,7 +19,7 @@ __all__ = ["GROWTH_LIMIT", "LIMIT", "Adding", "growth", "measure"]
 #: The most time of an add, in multiples of a bare put_item and get_item.
 LIMIT = 1.3
 
-#: How much more that may be at the longest queue than at the shortest; beyond 1, what noise makes of it.
+#: The highest ratio of the longest queue's figure to the shortest's; the excess over 1 is for noise.
 GROWTH_LIMIT = 1.1
 
 #: The least time of an add by the article's algorithm, in multiples of ours, at this number of tasks.
@@ -40,7 +40,7 @@ _ROLE = "arn:aws:iam::000000000000:role/act"
 
 
 class Adding(msgspec.Struct, frozen=True, kw_only=True):
-    """How long one add takes with so many tasks in the queue."""
+    """The time of one add with so many tasks in the queue."""
 
     queued: int
     rounds: Rounds
@@ -57,7 +57,7 @@ class Adding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def growth(sizes: list[Adding]) -> float:
-    """What an add takes in floors at the longest queue, in multiples of that at the shortest."""
+    """The time of an add, in floors, at the longest queue, in multiples of that at the shortest."""
     return sizes[-1].over_floor.median / sizes[0].over_floor.median
 
 

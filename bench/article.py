@@ -1,4 +1,4 @@
-"""What the published proofs of concept do, written from their description: the baseline to be better than.
+"""The published proofs of concept, written from their description: the baseline to be better than.
 
 To add: read the whole table, find the earliest date, set the rule if the new task is earlier, put the task.
 To run: read the whole table again, do what is due one after the other, delete it, and set the rule to the

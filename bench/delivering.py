@@ -1,4 +1,4 @@
-"""What deliveries in batches gain: due tasks sent to a queue of SQS, beside one call for each."""
+"""The gain of deliveries in batches: due tasks sent to a queue of SQS, beside one call for each."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from duebell_shared.deliveries.delivery import target_of
 
 __all__ = ["LIMIT", "TASKS", "Delivering", "Rates", "measure"]
 
-#: How many times as fast as one by one, where a call takes the time that it takes on AWS.
+#: The speed in multiples of one by one, where a call takes the time that it takes on AWS.
 LIMIT = 5.0
 
 TASKS = 10_000
@@ -37,7 +37,7 @@ _PAST = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):
-    """How many tasks a second were done in each round.
+    """The tasks done in a second, for each round.
 
     in_batches  by a delivery
     by_threads  by an action that sends a message, on 16 threads
@@ -52,12 +52,12 @@ class Rates(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gain(self) -> Ratio:
-        """How many times as fast as one by one."""
+        """The speed in multiples of one by one."""
         return Ratio.of(self.in_batches, self.one_by_one)
 
     @property
     def over_threads(self) -> Ratio:
-        """How many times as fast as the action on threads."""
+        """The speed in multiples of the action on threads."""
         return Ratio.of(self.in_batches, self.by_threads)
 
 

@@ -33,8 +33,8 @@ FLOOR_LIMIT, FLOOR_TASKS = 0.8, 10_000
 #: elsewhere.
 ARTICLE_LIMIT, ARTICLE_TASKS, ARTICLE_ACTION = 3.0, 1_000, 0.02
 
-#: What is drained: so many tasks, the seconds that each action waits, the rounds, and whether the article's
-#: worker does it too, which takes it very long.
+#: The queues to drain: the number of tasks, the seconds that each action waits, the rounds, and True if the
+#: article's worker drains it too; that takes long.
 _CASES = ((1_000, 0.0, 7, True), (1_000, ARTICLE_ACTION, 5, True), (10_000, 0.0, 4, False))
 
 _THREADS = 16

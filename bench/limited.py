@@ -1,4 +1,4 @@
-"""What limits cost in a run: an action that has none, while another one has some; and one that has."""
+"""The cost of limits in a run: for an action that has none, while another has some; and for one that has."""
 
 import time
 from datetime import UTC, datetime, timedelta

@@ -33,7 +33,7 @@ class Many(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def gain(self) -> Ratio:
-        """How many times as fast as the loop."""
+        """The speed in multiples of the loop."""
         return self.rounds.ratio("put_item", "add_many")
 
 

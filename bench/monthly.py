@@ -21,7 +21,7 @@ _ACTIONS = (1, 5, 20)
 
 _IDLE = idle_dollars(alarms=True, intake=False, snapshot_mb=None)
 
-#: How often tasks come due alone, in minutes; the last is so often that a run never stops waiting.
+#: The minutes between two tasks; at the last of these, a run never stops waiting.
 _EVERY = {"once an hour": 60, "every ten minutes": 10}
 _ALWAYS = "every three minutes or more often"
 
@@ -68,7 +68,7 @@ def watched(telemetry: Telemetry) -> list[Watched]:
 
 
 class Wait(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of the time the worker waits when tasks come due so often, and dollars a month for that."""
+    """The share of the time that the worker waits when tasks come due so often, and its dollars a month."""
 
     what: str
     share: float
@@ -100,7 +100,7 @@ def waits(waiting: Waiting | cost.Waiting) -> list[Wait]:
 
 
 class Recorded(msgspec.Struct, frozen=True, kw_only=True):
-    """How many changes of the rule AWS Config records in a month, and dollars for them."""
+    """The changes of the rule that AWS Config records in a month, and their dollars."""
 
     what: str
     changes: float

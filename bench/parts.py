@@ -30,7 +30,7 @@ __all__ = ["EMULATED", "LONG", "PARTS", "Part", "beyond"]
 
 
 class Part(NamedTuple):
-    """How a part is measured, and a line for each of its figures that is beyond its limit."""
+    """The measurement of a part, and a line for each of its figures that is beyond its limit."""
 
     measure: Callable[..., Any]
     beyond: Callable[[Figures], Iterator[str]] = lambda _: iter(())

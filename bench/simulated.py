@@ -1,4 +1,4 @@
-"""How late a million tasks start: the minutes that duebell chooses, and rings as EventBridge has them.
+"""The lateness of a million tasks: the minutes that duebell chooses, and rings as EventBridge has them.
 
 What is real is the choice of the minutes, `ring_minute` and `early_minute` of the arming protocol, at every
 re-arming. What is simplified: nothing fails, tasks were added long before they are due, a run starts all
@@ -24,15 +24,15 @@ _BEGIN = datetime(2027, 1, 1, tzinfo=UTC)
 #: From the ring to the run's first look into the queue, in seconds, and how long the run goes on after that.
 _START, _RUN = 0.3, 1.0
 
-#: How many seconds a changed rule takes to be in effect: "a short period of time", EventBridge says. Assumed.
+#: The seconds until a changed rule is in effect: "a short period of time", EventBridge says. Assumed.
 _EFFECT = 30.0
 
 #: To the second: how many seconds a run takes to claim lanes and set its watchdog, how many from a due date
 #: to the task's start (a query of each lane, a claim), and for how many it goes on.
 _ARM, _LOOK, _STAY = 0.2, 0.03, 280.0
 
-#: How many seconds after its minute began a rule rang, in EventBridge. Of 4,700 rings the mean was 25 s, with
-#: rules that stayed below 10 s and others beyond 40 s, and hardly one beyond 60 s:
+#: The seconds from the start of its minute to a rule's ring, in EventBridge. Of 4,700 rings the mean was
+#: 25 s, with rules that stayed below 10 s and others beyond 40 s, and hardly one beyond 60 s:
 #: https://www.trek10.com/blog/lambdaclock (10 March 2016). EventBridge's own word is "within that minute":
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 _RINGS: dict[str, Callable[[Random], float]] = {
@@ -40,7 +40,7 @@ _RINGS: dict[str, Callable[[Random], float]] = {
     "rings anywhere": lambda random: random.uniform(0, 60),
 }
 
-#: How many tasks an hour, at random moments; or at whole minutes, as people choose them.
+#: The tasks of an hour, at random moments; or at whole minutes, as people choose them.
 _DENSITIES = {
     "one an hour, on a whole minute": (1, True),
     "one an hour": (1, False),

@@ -25,7 +25,7 @@ _TASKS = 100
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
-    """What is written to the log, metrics included.
+    """The lines of the log, metrics included.
 
     run_bytes, task_bytes          for a run besides its tasks, and for each of them
     fixed_metrics, action_metrics  how many metrics there are, and how many more for each action

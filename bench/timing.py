@@ -11,7 +11,7 @@ __all__ = ["Ratio", "Rounds", "Timed", "on_processor", "side_by_side", "timed"]
 
 
 class Timed(msgspec.Struct, frozen=True, kw_only=True):
-    """How long one call takes, in microseconds: the median of the rounds, and the best and the worst."""
+    """The time of one call, in microseconds: the median of the rounds, and the best and the worst."""
 
     name: str
     median_us: float
@@ -20,7 +20,7 @@ class Timed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Ratio(msgspec.Struct, frozen=True, kw_only=True):
-    """How many times the other one's: the median over the rounds of each round's own ratio.
+    """The ratio to the other one's time: the median over the rounds of each round's own ratio.
 
     low, high  the quartiles: half of the rounds lie between them
     rounds     how many there were
@@ -45,7 +45,7 @@ class Ratio(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rounds(msgspec.Struct, frozen=True, kw_only=True):
-    """What each took in each round, in microseconds for one call."""
+    """The times of each in each round, in microseconds for one call."""
 
     us: dict[str, list[float]]
 
@@ -54,7 +54,7 @@ class Rounds(msgspec.Struct, frozen=True, kw_only=True):
         return statistics.median(self.us[name]) / 1000
 
     def ratio(self, name: str, other: str) -> Ratio:
-        """How many times as long as the other one takes."""
+        """The time in multiples of the other one's."""
         return Ratio.of(self.us[name], self.us[other])
 
     def summary(self) -> list[Timed]:

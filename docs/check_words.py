@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").rglob("*.md")} - _GENERAT
 
 MOST_WORDS = 35
 
-#: What must not stand in a sentence, and why.
+#: The patterns that no sentence may have, and why.
 FORBIDDEN = {
     r"for that it is\b": "a noun is missing: say what is for what",
     r"so it should be\b": "an answer to a question that nobody asked",
@@ -56,7 +56,7 @@ def helps() -> Iterator[tuple[str, str]]:
 
 
 def faults(text: str) -> Iterator[str]:
-    """What is wrong with the sentences of a paragraph."""
+    """The problems of the sentences of a paragraph."""
     for sentence in _END.split(text):
         words = re.findall(r"[\w$][\w'./%-]*", sentence)
         if len(words) > MOST_WORDS:

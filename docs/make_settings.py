@@ -35,7 +35,7 @@ MADE = "# Made by `make reference` of infra/duebell_infra/deploy/parameters.py; 
 #: The line of the template above what the worker's role may deliver to.
 _DELIVERED = "        # What is delivered to, and nothing beside it. Made of the kinds of deliveries."
 
-#: Where the docs say more of a setting or parameter.
+#: The page of the docs that says more of a setting or parameter.
 MORE = {
     "DUEBELL_NAME": "[environments](how-to/environments.md)",
     "DUEBELL_BELL": "[the schedule](how-to/schedule-bell.md)",
@@ -157,7 +157,7 @@ def _variable(name: str, row: Parameter) -> str:
 
 
 def _conditions(name: str, row: Parameter) -> Iterator[tuple[str, str]]:
-    """What a value of a Terraform variable must be, and the message if it is not."""
+    """The condition for a value of a Terraform variable, and the message if it fails."""
     if row.values and row.kind not in {"yes", "on"}:
         texts = [value for value in row.values if value]
         values = _values(row) if row.kind == "number" else [json.dumps(value) for value in _values(row)]
@@ -190,7 +190,7 @@ def _of_settings() -> str:
 
 
 def _told(row: Setting) -> str:
-    """What a setting means, with what it can be and who reads it."""
+    """The meaning of a setting, with its values and its readers."""
     kind = row.kind
     values = f" One of: {', '.join(f'`{value}`' for value in kind.values)}." if kind.values else ""
     bounds = f" {kind.least} to {kind.most}." if kind.least is not None else ""
@@ -227,7 +227,7 @@ def _conditions_of_deliveries() -> str:
 
 
 def _statements() -> str:
-    """What the worker's role may send to and read, in the template."""
+    """The permissions of the worker's role to send and read, in the template."""
     actions = {parameter: action for action, parameter in LISTS.items()}
     return "".join(
         f"\n        - !If [{name}, {{Sid: {_sid(name)}, Effect: Allow, Action: '{actions[parameter]}', "
@@ -294,7 +294,7 @@ def _sid(condition: str) -> str:
 
 
 def _parts(kind: Kind) -> int:
-    """How many parts of an ARN a policy names."""
+    """The number of parts of an ARN that a policy names."""
     return len(kind.resource("arn:aws:service:region:account:kind:name:1").split(":"))
 
 

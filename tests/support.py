@@ -1,4 +1,4 @@
-"""What the tests share: a clock that stands still, and a scheduler on moto with its API calls counted."""
+"""Shared by the tests: a clock that stands still, and a scheduler on moto that counts its API calls."""
 
 import json
 from collections import Counter
@@ -13,7 +13,7 @@ from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL, expression_at
 
 REGION = "eu-central-1"
 
-#: What the schedule that is the bell calls, and in which role.
+#: The target of the one schedule, and its role.
 SCHEDULED: Any = {
     "Arn": f"arn:aws:lambda:{REGION}:123456789012:function:duebell",
     "RoleArn": "arn:aws:iam::123456789012:role/duebell-bell",
@@ -47,7 +47,7 @@ class Clock:
 
 
 class Calls(Counter[str]):
-    """How often each AWS operation was called through a session."""
+    """The number of calls of each AWS operation through a session."""
 
     def watch(self, session: boto3.Session) -> None:
         session.events.register("before-call", self._count)

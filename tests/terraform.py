@@ -26,7 +26,7 @@ NEEDS_TERRAFORM = [
     ),
 ]
 
-#: What a plan says of one resource: its type, the actions, and its attributes before and after.
+#: The plan for one resource: its type, the actions, and its attributes before and after.
 Change = dict[str, Any]
 
 
@@ -75,7 +75,7 @@ class Terraform:
             self(command, "-auto-approve")
 
     def plan(self, *options: str) -> list[Change]:
-        """What would change; the plan itself is kept for `apply_plan`."""
+        """The changes that a plan makes; the plan itself is kept for `apply_plan`."""
         self("plan", "-out", "plan", *options)
         plan: dict[str, Any] = json.loads(self.run("show", "-json", "plan"))
         return [
@@ -85,7 +85,7 @@ class Terraform:
         ]
 
     def apply_plan(self) -> None:
-        """What the last plan said, whatever has happened since."""
+        """The changes of the last plan, as they were then."""
         self("apply", "plan")
 
 

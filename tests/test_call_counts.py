@@ -1,4 +1,4 @@
-"""What operations cost in AWS calls: no Scan, and as many for a long queue as for a short one."""
+"""The AWS calls of each operation: no Scan, and as many for a long queue as for a short one."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parent.parent
 
-#: What a service does with duebell, from a folder with packages of its own called `shared` and `worker`.
+#: A service's use of duebell, from a folder with packages of its own called `shared` and `worker`.
 SERVICE = """
 import shared, worker
 assert shared.OURS and worker.OURS

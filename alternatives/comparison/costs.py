@@ -30,7 +30,7 @@ WITH_TABLE = "-with-table"
 _HOURS = 720
 _MILLION = 1_000_000
 
-#: What stands in docs/performance.md, too, and is computed as there.
+#: The figures that docs/performance.md has, too, computed as there.
 _COMPUTED: dict[str, Callable[[Dollars], Cost]] = {
     "duebell": lambda row: row.minute,
     "duebell-second": lambda row: row.second,

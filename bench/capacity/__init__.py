@@ -1,4 +1,4 @@
-"""What each operation costs in calls to AWS and in DynamoDB's capacity units: exact, by its published
+"""The cost of each operation in calls to AWS and in DynamoDB's capacity units: exact, by its published
 rules."""
 
 from .paths import Path, measure

@@ -88,7 +88,7 @@ class Meter:
         return {key: self._item(key) for key in keys}
 
     def _looked_at(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What the query looks at: more than it answers if it filters, or only counts."""
+        """The items that the query reads: more than it answers if it filters, or only counts."""
         condition = asked["KeyConditionExpression"]
         plain = {name: asked[name] for name in asked if name not in {"Select", "FilterExpression"}}
         for part in ("ExpressionAttributeNames", "ExpressionAttributeValues"):

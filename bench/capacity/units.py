@@ -18,7 +18,7 @@ from typing import Any
 
 __all__ = ["INDEX_KEYS", "PAST_KEYS", "read_units", "refused_units", "size_of", "write_units"]
 
-#: What the index `due-index` holds of an item, which must have all of it to be in the index.
+#: The attributes of an item in `due-index`; an item without one of them is not in the index.
 INDEX_KEYS = ("lane", "id", "queued")
 
 #: The same of the index `past-index`.

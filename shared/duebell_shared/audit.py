@@ -105,7 +105,7 @@ class Audit:
         self._store = store
         self._clock = clock
         self._keep = settings.audit_retention
-        #: Whether changes are kept as items.
+        #: True if changes are kept as items.
         self.is_kept = settings.audit is AuditTo.TABLE
 
     def changed(self, what: str, *changes: tuple[Task | None, Task]) -> None:

@@ -1,4 +1,4 @@
-"""What each path costs is what the page says; and the rules that it is worked out by."""
+"""The cost of each path is as the page says, and so are the rules behind it."""
 
 import pytest
 from bench.capacity import measure
@@ -11,7 +11,7 @@ KEYS = {"lane": {"S": "0"}, "id": {"S": "task"}}
 QUEUED = {"queued": {"S": "2026-12-31T00:00:00.000Z"}}
 
 
-#: What a task costs in its life, at most: calls, write units, read units.
+#: The highest cost of a task's life: calls, write units, read units.
 LIFE = {
     "`add`, not the new head": ({"PutItem": 1, "GetItem": 1}, 2, 1),
     "`transaction()` that adds one task, not the new head": (

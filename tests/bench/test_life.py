@@ -1,4 +1,4 @@
-"""What a task costs over its life in write units, by what is kept of it: exact, for items below 1 KB."""
+"""The write units of a task's life, by what is kept of it: exact, for items below 1 KB."""
 
 from collections.abc import Sequence
 from datetime import timedelta

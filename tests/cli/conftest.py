@@ -16,7 +16,7 @@ from duebell_editor.cli.program import run
 from tests.cli.program import Duebell, Outcome
 from tests.support import Clock
 
-#: What says where AWS is.
+#: The environment variables that name AWS's addresses.
 ACCOUNT = (
     "DUEBELL_NAME",
     "DUEBELL_STATE",

@@ -49,7 +49,7 @@ EDITOR: list[Editor] = []
 
 
 def the_editor() -> Editor:
-    """What the option `editor` names."""
+    """The editor that the option `editor` names."""
     return EDITOR[-1]
 
 

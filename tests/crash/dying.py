@@ -60,14 +60,14 @@ class Processes:
 
     @contextmanager
     def another(self) -> Iterator[None]:
-        """What is called inside, another process calls, which does not die."""
+        """Calls in here belong to another process, which does not die."""
         kept = self._dies_at, self._made
         self._dies_at = None
         yield
         self._dies_at, self._made = kept
 
     def expression(self) -> str:
-        """Where the rule stands."""
+        """The time that the rule is set to."""
         return self._events.describe_rule(Name="duebell")["ScheduleExpression"]
 
     def create_stack(self) -> None:
@@ -120,11 +120,11 @@ class World:
             return self.note(payload, task)
 
     def note(self, payload: dict[str, Any], task: Task) -> object:
-        """What the action does."""
+        """The body of the action."""
         return None
 
     def starts(self, id: str) -> int:
-        """How often this task was started."""
+        """The number of starts of this task."""
         return [one for one, _ in self.ran].count(id)
 
     def statuses(self, *ids: str) -> set[Status]:
@@ -163,7 +163,7 @@ class World:
         return True
 
     def _retry(self) -> None:
-        """What Lambda does after an invocation that failed: two more, after one and two minutes."""
+        """Lambda's retries of a failed invocation: two more, after one and two minutes."""
         for minutes in (1, 2):
             self.clock.advance(timedelta(minutes=minutes))
             if self.invoke(self.processes.connect(self.clock)):

@@ -117,7 +117,7 @@ def test_an_editor_that_dies_while_it(each_call: Worlds, change: Change, end: St
         now.add("two", "three", due=LATER)
         now.calls(change)
         now.rings()
-        # Whether the change was made or not, every task comes to its end
+        # With or without the change, every task comes to its end
         now.ends_well("two", "three")
         assert now.statuses("one") <= ({end} if now.lived else {Status.DONE, end})
 

@@ -16,7 +16,7 @@ _TASKS = 12
 
 
 def _messages(url: str) -> Counter[str]:
-    """How often each task's message is in the queue."""
+    """The number of messages in the queue, for each task."""
     sqs = boto3.client("sqs", region_name=REGION)
     found: Counter[str] = Counter()
     while messages := sqs.receive_message(
@@ -63,6 +63,6 @@ def play(now: Delivering) -> None:
         assert all(one.status in {Status.DONE, Status.FAILED} for one in tasks)
         assert all(found[one.id] == 1 for one in tasks if one.status is Status.DONE)
         assert all(found[one.id] <= 1 for one in tasks)
-    # What is sent twice was accepted just before the process died, and the outcome was not recorded
+    # A second copy is right only if the process died after the send, and before it recorded the outcome
     assert max(found.values(), default=0) <= (1 if now.lived else 2)
     assert sum(count == 2 for count in found.values()) <= 10

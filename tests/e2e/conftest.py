@@ -1,4 +1,4 @@
-"""What only the end-to-end tests need; the stack itself is in the tests' own conftest."""
+"""Fixtures for the end-to-end tests alone; the stack itself is in tests/conftest.py."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: waiting for a condition, and `duebell local` as a process."""
+"""Shared by the end-to-end tests: waiting for a condition, and `duebell local` as a process."""
 
 import os
 import signal
@@ -16,14 +16,14 @@ from duebell_infra.local.ministack import embedded_session, free_port
 
 T = TypeVar("T")
 
-#: Where the actions of these tests are, and what they are called.
+#: The module of these tests' actions, and their names.
 HERE = Path(__file__).parent
 ACTIONS = "actions_for_tests:worker"
 
 #: Seconds. A rule rings at the latest two minutes after a task is added; machines can be busy.
 PATIENCE = 240.0
 
-#: What `duebell local` says last before it serves.
+#: The last line that `duebell local` prints before it serves.
 READY = "  export "
 
 
@@ -59,7 +59,7 @@ class LocalCommand:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the line to copy sets."""
+        """The variables that the line to copy sets."""
         [line] = [line for line in self.printed.splitlines() if line.strip().startswith("export ")]
         pairs = (one.partition("=") for one in line.split()[1:])
         return {name: value for name, _, value in pairs}

@@ -91,7 +91,7 @@ def test_all_that_is_optional(deployer: Deployer) -> None:
     alarms = session.client("cloudwatch").describe_alarms(AlarmNamePrefix=deployer.name)["MetricAlarms"]
     assert {action for alarm in alarms for action in alarm["AlarmActions"]} == {topic}
     assert len(alarms) == 8
-    # What the actions are given: an environment, and policies
+    # The actions have an environment, and policies
     editor.add("tell", due=SOON, id="told", payload="GREETING")
     assert deployer.why_failed(editor, "told") == "hello"
     role = str(deployer.function["Role"]).rpartition("/")[2]

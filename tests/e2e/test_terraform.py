@@ -66,7 +66,7 @@ def terraform(tmp_path: Path, module: Path, stack: EmbeddedStack) -> Iterator[Te
 
 
 def is_emulators(change: Change) -> bool:
-    """Whether the emulator made the difference up: to the provider it shows alarms without what is in them.
+    """True if the emulator made the difference up: it shows the provider alarms without their contents.
 
     A period of 0 seconds is what no alarm can have. moto gives the alarms back as they are.
     """

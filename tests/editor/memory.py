@@ -23,7 +23,7 @@ from tests.support import Clock
 
 __all__ = ["KEEP", "Scheduler"]
 
-#: How long history is kept.
+#: The time that history is kept.
 KEEP = timedelta(days=14)
 
 
@@ -89,7 +89,7 @@ class Scheduler:
         setattr(self.store, verb, first)
 
     def is_untouched(self) -> bool:
-        """Whether nothing was ever written."""
+        """True if nothing was ever written."""
         return not self.store.tasks and self.store.record is None and not self.events.put
 
     def snapshot(self) -> tuple[dict[tuple[int, str], Task], ArmingRecord | None, int]:

@@ -90,7 +90,7 @@ class Guarded:
 
 
 def _wanted(service: str, operation: str, params: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What such a call must be allowed: an action, on a resource."""
+    """The permission that such a call needs: an action, on a resource."""
     here = f"arn:aws:{service}:{REGION}:{ACCOUNT}"
     action = NAMED_OTHERWISE.get(f"{service}:{operation}", f"{service}:{operation}")
     if "Statements" in params:

@@ -108,7 +108,7 @@ def test_each_option_of_deploy_is_the_parameter_of_its_name(
 
 
 def cost_of(*arguments: str) -> Any:
-    """What `duebell cost` tells programs."""
+    """The JSON that `duebell cost` prints."""
     return json.loads(CliRunner().invoke(app, ("cost", *arguments)).stdout)
 
 

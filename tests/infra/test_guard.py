@@ -50,7 +50,7 @@ def ask(*headers: Header, kind: str = "http", method: str = "POST", path: str = 
 
 
 def is_refused(*headers: Header, **given: str) -> bool:
-    """Whether it is answered with 403, and lets no web page read that, and the application sees nothing."""
+    """True if the answer is 403, no web page may read it, and the application sees nothing."""
     sent, has_passed = ask(*headers, **given)
     if has_passed:
         return False

@@ -1,4 +1,4 @@
-"""What docs/how-to and other pages say is done as they say it, by files, tests, tools and figures."""
+"""The steps of docs/how-to and other pages work as written: files, tests, tools and figures."""
 
 import json
 import re

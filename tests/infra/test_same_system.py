@@ -70,7 +70,7 @@ def snake(name: str) -> str:
 
 
 def literals(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """What is spelled out in a resource, each with the name that Terraform has for the property."""
+    """The properties that a resource spells out, each by the name that Terraform has for it."""
     if isinstance(value, dict):
         if "Ref" not in value and not any(name.startswith("Fn::") for name in value):
             for name, inner in value.items():

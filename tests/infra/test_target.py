@@ -1,4 +1,4 @@
-"""What a bundle is built for."""
+"""The place that a bundle is built for: Python's version and the processor."""
 
 import platform
 import sys

@@ -13,7 +13,7 @@ from duebell_shared.bell.wiring import DESCRIPTION
 
 
 def referred(value: Any) -> set[str]:
-    """What a part of the template takes from elsewhere in it."""
+    """The names that a part of the template refers to."""
     found: set[str] = set()
     if isinstance(value, dict):
         for key, inner in value.items():

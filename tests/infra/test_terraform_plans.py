@@ -1,4 +1,4 @@
-"""What the Terraform module plans, by Terraform itself: no AWS is asked, and no emulator of it."""
+"""Plans of the Terraform module, made by Terraform itself, without AWS or an emulator."""
 
 import shutil
 from pathlib import Path

@@ -19,7 +19,7 @@ FOREIGN_NAME = "evil.test"
 #: Opens a page at this address, in a context of its own; the options are Playwright's.
 Open = Callable[..., Page]
 
-#: What Playwright waits for anything at most, in milliseconds: the machine may be busy.
+#: The longest wait of Playwright, in milliseconds: the machine may be busy.
 _PATIENCE = 20_000
 
 
@@ -90,7 +90,7 @@ def scene() -> Scene:
 
 @pytest.fixture
 def url(scene: Scene) -> Iterator[str]:
-    """Where it is served."""
+    """The address that serves it."""
     with serving(scene.editor) as url:
         yield url
 

@@ -1,4 +1,4 @@
-"""What a reader of the page does and sees."""
+"""A user of the page, by what they click and read."""
 
 import re
 from typing import Any
@@ -43,7 +43,7 @@ def is_for_everyone(page: Page) -> None:
 
 
 def box(shown: Locator) -> FloatRect:
-    """Where it is."""
+    """The page's address."""
     found = shown.bounding_box()
     assert found
     return found
@@ -118,10 +118,10 @@ def fill(page: Page, **values: str) -> None:
 
 
 def wrong(page: Page, name: str) -> Locator:
-    """What is said to be wrong with a field."""
+    """The error shown at a field."""
     return page.locator(f"dialog .field:has([name={name}]) .wrong")
 
 
 def has_focus(page: Page) -> bool:
-    """Whether the focus is on something, not lost to the page as a whole."""
+    """True if an element has the focus; false if only the page has."""
     return bool(page.evaluate("document.activeElement.matches(':not(body)')"))

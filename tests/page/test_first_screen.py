@@ -144,7 +144,7 @@ def test_the_state_of_the_rule_is_a_line_behind_what_needs_attention(page: Page,
     expect(rule.locator("#state")).to_contain_text(re.compile(r"^The rule rings .* in \d minutes"))
     says(rule, "11 done, 1 failed, 41 s late at most", scene.editor.status().expression)
     expect(page.locator("#problems")).to_contain_text("Needs attention")  # a task has failed
-    # What needs attention comes first, then the failures, then what runs next, then the list
+    # The order is: problems, failures, the next runs, the list
     shown = page.locator("main section").evaluate_all("all => all.map(({ id }) => id)")
     assert shown == ["problems", "failures", "rule", "timeline", "tasks"]
     size = "one => parseFloat(getComputedStyle(one).fontSize)"

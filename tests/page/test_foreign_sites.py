@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 _EMPTY = "<!doctype html><title>another site</title>"
 
-#: What any page may send without asking the other side first: requests, forms, pictures, a WebSocket.
+#: The requests that a browser lets any page send without a preflight: fetch, forms, pictures, a WebSocket.
 _ATTACK = """
 async ({stack, create, invoke, dynamodb}) => {
   const said = [];
@@ -72,7 +72,7 @@ async ({stack, create, invoke, dynamodb}) => {
 
 
 def planting(trace: Path) -> dict[str, str]:
-    """What the attacks send: a function that leaves a trace when it runs, its call, a table's deletion."""
+    """The code that the attacks send: a function that leaves a trace, its call, a deletion of the table."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("evil.py", f"def handler(event, context):\n    open({str(trace)!r}, 'w').close()\n")
@@ -95,7 +95,7 @@ def test_a_page_of_another_site_does_nothing_to_the_stack(
     trace = tmp_path / "trace"
 
     def seen() -> list[object]:
-        """What an attack is after: the queue, the worker, and traces of what it plants."""
+        """The targets of an attack: the queue, the worker, and the traces of code that it plants."""
         return [
             trace.exists(),
             sorted(one["FunctionName"] for one in client("lambda").list_functions()["Functions"]),

@@ -1,4 +1,4 @@
-"""What settings make of the page: a token, no changes, and the name and colour of its environment."""
+"""Settings that change the page: a token, read only, and the name and colour of its environment."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What the explorer moves through: states small enough to keep millions of, and the time they are in.
+"""The states that the explorer visits, small enough to keep millions of, and their times.
 
 Time is a small integer; `instant` is what the real transitions of `duebell_shared.bell.arming` see of it. One
 unit is a minute: as long as LEAD, so that the soonest a rule can ring is the next moment. A lease lasts two
@@ -91,7 +91,7 @@ class Proc(NamedTuple):
     placed_by: int = 0
 
     def is_pressed(self, now: int) -> bool:
-        """Whether it must take its next step before time passes, lest it outlive its hold or its lease."""
+        """True if its next step must come before time passes: else its hold or its lease would end."""
         is_applying = self.step in {"put", "confirm"} and self.put[1] == now + 1
         return is_applying or (bool(self.lanes) and self.until == now + 1)
 
@@ -159,7 +159,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Ingredients:
-    """What the protocol is made of, to be replaced by something broken.
+    """The functions of the protocol; a test replaces one by a broken one.
 
     record       the transitions
     clear_first  a run forgets its lanes' dues before it reads their heads

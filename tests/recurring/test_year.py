@@ -37,7 +37,7 @@ ZONES = (
     "Pacific/Apia",
 )
 
-#: How many tasks of each kind there are among two hundred.
+#: The number of tasks of each kind among two hundred.
 SCHEDULES = {
     "cron(30 2 * * ? *)": 24,
     "cron(0 9 ? * MON-FRI *)": 40,
@@ -147,7 +147,7 @@ class Year:
                 number += 1
 
     def _invoke(self) -> None:
-        """What Lambda does: one try and two more, the last of which does not die."""
+        """Invokes as Lambda does: once and two retries, the last of which does not die."""
         for pause in (1, 2, 0):
             self.store.is_charmed = pause == 0
             try:
@@ -188,7 +188,7 @@ def nominal(task: Task, until: datetime) -> list[datetime]:
 
 
 def over(year: Year, task: Task) -> list[Occurrence]:
-    """What is over of the task's occurrences, by when they were due."""
+    """The task's past occurrences by their due dates."""
     return sorted((one for id, one in year.store.over if id == task.id), key=lambda one: one.due)
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MANY = 8
 
-#: What aws-croniter 2.1 reads otherwise than AWS documents it, or cannot read.
+#: Expressions that aws-croniter 2.1 cannot read, or reads otherwise than AWS documents them.
 AWS_CRONITER = {
     r"^\S+ \S+ LW ": "the last weekday of a month is more than it can read",
     r"^\S+ \S+ \S+ \S+ L ": "L alone, as a day of the week, is Saturday to AWS; it finds nothing",
@@ -32,7 +32,7 @@ AWS_CRONITER = {
     r"^\S+ \S+ \S+ \S+ \S*/": "it has no steps of days of the week, which AWS does not document either",
 }
 
-#: What croniter 7.0 reads otherwise than crontab(5) has it.
+#: Expressions that croniter 7.0 reads otherwise than crontab(5) documents them.
 CRONITER = {
     r"\b(\d+)-\1\b": "a range of one number is every number to it",
     r"^\S+ \S+ (\*\S+ \S+ [^*]|[^*]\S* \S+ \*\S|\*\S+ \S+ \*\S)": "a day field that begins with * "
@@ -43,7 +43,7 @@ CRONITER = {
 }
 
 
-#: What cronsim 2.8 reads otherwise than we do, as Debian's cron does.
+#: Expressions that cronsim 2.8 reads as Debian's cron does, and we do not.
 CRONSIM = {
     r"\b(\d+)-\1/": "a range of one with a step has no end to it",
     r"^\*\S* [^*/]+ ": "a wildcard for the minute alone follows the clock as time goes by, not the day",
@@ -220,7 +220,7 @@ def _aws_weekday(part: str, day: date) -> bool:
 def _in(
     text: str, value: int, least: int, most: int, names: str = "", *, first_name: int | None = None
 ) -> bool:
-    """Whether a field of lists, ranges and steps holds the value."""
+    """True if a field of lists, ranges and steps matches the value."""
     first = (1 if names == "month" else 0) if first_name is None else first_name
     for part in text.split(","):
         span, _, step = part.partition("/")

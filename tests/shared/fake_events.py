@@ -57,12 +57,12 @@ class FakeEvents:
 
     @property
     def expression(self) -> str:
-        """Where the rule stands."""
+        """The time that the rule is set to."""
         return str(self.rule["ScheduleExpression"])
 
     @property
     def client(self) -> "EventBridgeClient":
-        """What a Rule calls."""
+        """The calls that a Rule makes."""
         client = SimpleNamespace(
             describe_rule=self._describe_rule,
             put_rule=self._put_rule,
@@ -100,7 +100,7 @@ class FakeScheduler(FakeEvents):
 
     @property
     def client(self) -> Any:
-        """What a RingSchedule calls."""
+        """The calls that a RingSchedule makes."""
         return SimpleNamespace(
             get_schedule=self._describe_rule,
             update_schedule=self._put_rule,

@@ -1,4 +1,4 @@
-"""What others do to the arming record, over moto."""
+"""Changes of the arming record by another process, over moto."""
 
 from collections.abc import Callable
 

@@ -98,7 +98,7 @@ def test_an_answer_to_one_who_was_taken_over_makes_the_other_unable_to_confirm()
     assert disputed.confirmed("other", SOON, SOON, now=NOON, may_land_again=False).armed is None
 
 
-# Whether the rule is where it must be.
+# The check that the rule is set as it must be.
 
 
 @pytest.mark.parametrize(

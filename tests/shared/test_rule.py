@@ -30,7 +30,7 @@ def eventbridge(request: pytest.FixtureRequest, clock: Clock) -> FakeEvents:
     return kind(clock)
 
 
-# What PutRule is given, on moto.
+# The arguments of PutRule, on moto.
 
 
 def described(events: "EventBridgeClient") -> dict[str, object]:
@@ -67,7 +67,7 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     assert backend.rule.count_targets() == 1
 
 
-# What UpdateSchedule is given, on moto.
+# The arguments of UpdateSchedule, on moto.
 
 
 def described_schedule(scheduler: Any) -> dict[str, Any]:

@@ -89,7 +89,7 @@ def verbs(store: Store) -> Iterator[Any]:
     yield lambda: store.head(0)
 
 
-# What AWS refuses, or does not answer.
+# Requests that AWS refuses or does not answer.
 
 
 def refuse(store: Store, code: str, *, status: int) -> None:

@@ -50,7 +50,7 @@ _PARTS = (Relaning, Transacting, PuttingOff, Following, TimingOut, Batching, Res
 LAMBDA_LIMIT = 300.0
 LAMBDA_RETRIES = 2
 
-#: How often a service that died is started again to go on with what it does.
+#: The most restarts of a service that died; it goes on with its work.
 _LIVES = 4
 
 #: Long enough for an outage, all retries with their back-off, and leases, watchdogs and echoes between.
@@ -58,7 +58,7 @@ END = timedelta(hours=8)
 
 
 class Over(StrEnum):
-    """What a history plays over.
+    """The store that a history plays over.
 
     TWIN  the store's twin in memory
     WIRE  the table code over botocore, and AWS below it
@@ -151,7 +151,7 @@ class History:
 
     def _use(self, process: Process, number: int, life: int) -> None:
         editor = Editor(backend=self.backend(process))
-        # What a service that died was about to do, it does again: that is what ids and "keep" are for.
+        # A service that died repeats its last operation: ids and "keep" make that safe.
         for id, known in list(self._unanswered(number)):
             if known.acknowledged_at is None:
                 self._add(editor, process, id, known)
@@ -336,7 +336,7 @@ class History:
             putting_off.may_snooze(name, payload, task)
 
     def _note_start(self, process: Process, task: Task) -> None:
-        # What waited for a limit may be started before its place in the line, but not before it came due.
+        # A limited task may start before its place in the line, but not before it came due.
         due = task.limited_since or task.queued or task.due
         claimed_at = task.started_at or self.world.now
         noted = Start(task.id, task.action, self.world.now, process.clock(), due, task.attempt, claimed_at)
@@ -350,7 +350,7 @@ class History:
     def skew(self, random: Random) -> float:
         return random.uniform(-self.faults.skew, self.faults.skew)
 
-    # What came of it.
+    # The outcome.
 
     @property
     def stored(self) -> MemoryStore | Network:

@@ -74,7 +74,7 @@ class Promises:
         return {id: one for id, one in known.items() if one.acknowledged_at}
 
     def _is_late(self, known: Known, task: Task) -> bool:
-        """Whether the task was not started within the bound, though nothing went wrong any more.
+        """True if the task was not started within the bound, though there were no more faults.
 
         A task that failed without a start is visible: its process died just before its last attempt.
         """
@@ -114,7 +114,7 @@ class Promises:
         # A reserved task whose service died before it armed needs no ring: DynamoDB deletes it.
         queued = [task for task in self._stored if task.queued and task.status is not Status.RESERVED]
         head = min((task.queued for task in queued if task.queued), default=NEVER)
-        # What a process stored that died then, and no call or run came after, waits for the next of these.
+        # A process that stored a task and died leaves it to the next call or run.
         skew = timedelta(seconds=self._played.faults.skew)
         is_healed = not any(task.created_at + skew < self._played.last_healed for task in queued)
         if is_healed and (queued or self._aws.expression in {SENTINEL, FAR_SENTINEL}):
@@ -127,7 +127,7 @@ class Promises:
 
 
 def lateness(played: "History", *, known_for: float = 0, succession: float = 0) -> list[float]:
-    """How late the first attempts were, in seconds, counted from when the task was acknowledged.
+    """The lateness of the first attempts, in seconds from the acknowledgement of the task.
 
     Not of tasks in a lane that is out.
 

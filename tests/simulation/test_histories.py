@@ -20,7 +20,7 @@ from tests.simulation.world import Process
 
 pytestmark = pytest.mark.slow
 
-#: What the simulation adds to the bound: the longest that a ring takes to the Lambda, and slack for calls.
+#: The simulation's addition to the bound: the longest way of a ring to the Lambda, and slack for calls.
 DELIVERY = timedelta(seconds=25)
 
 #: A task due at once waits for the lead, then for the next whole minute, and for the ring within it.
@@ -38,7 +38,7 @@ LATE_SETTINGS = Faults(late_setting=0.5, seconds=1200)
 
 ONLY_A_LANE_OUT = Faults(lane_outage=1.0)
 
-#: What happens in histories with everything in them.
+#: The events of histories with everything in them.
 ALL = (
     "waited",
     "parked",
@@ -114,12 +114,12 @@ def test_to_the_second_means_that_when_nothing_goes_wrong() -> None:
     known_first = 0
     for seed in range(30):
         history = played(History(seed, CALM, actions=("quick",), settings=settings, delivery=DELIVERED))
-        # What was known before starts as soon as the run has looked into each lane and claimed it, unless the
+        # A task known before starts as soon as the run has looked into each lane and claimed it, unless the
         # run's time was over, and its successor was on its way.
         known = lateness(history, known_for=DELIVERED + ARMED, succession=DELIVERED + ARMED)
         known_first += len(known)
         assert max(known, default=0) <= PROMPT, f"seed {seed}"
-        # What is due at once waits for the call to reach the worker.
+        # A task due at once waits for the call to reach the worker.
         assert max(lateness(history), default=0) <= DELIVERED + ARMED + PROMPT, f"seed {seed}"
     assert known_first > 30
 

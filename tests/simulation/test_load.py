@@ -56,7 +56,7 @@ def test_for_hours_after_a_burst_one_run_waits_and_tasks_start_to_the_second(see
     # And once the burst was done there was one run at a time
     assert 0.95 < trickle.runs_at_a_time(DONE, HOUR) < 1.05
     assert 0.95 < trickle.runs_at_a_time(HOUR, 3 * HOUR) < 1.02
-    # Which started each task within the second, but for a few while a successor took over
+    # They started each task within the second, but for a few while a successor took over
     late = [seconds for due, seconds in trickle.late if due > trickle.began + DONE]
     assert max(late) <= PROMPT
     assert sum(seconds > 1 for seconds in late) <= len(late) / 200

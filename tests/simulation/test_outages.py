@@ -1,4 +1,4 @@
-"""What is out for how long, and how soon the queue goes on by itself afterwards: nobody calls meanwhile."""
+"""Outages, and the time after which the queue goes on by itself, with no call meanwhile."""
 
 import re
 from datetime import datetime, timedelta
@@ -48,7 +48,7 @@ def play(services: tuple[str, ...], lasts: timedelta, *, precision: Precision = 
 
 
 def documented(out: tuple[str, ...], minutes: int) -> timedelta:
-    """How long after this outage the queue goes on, as docs/guarantees.md has it."""
+    """The time from the end of this outage until the queue goes on, as docs/guarantees.md has it."""
     page = (Path(__file__).parents[2] / "docs" / "guarantees.md").read_text(encoding="utf-8")
     table = page.partition("| out for |")[2].partition("\n\n")[0].splitlines()[2:]
     cells = [re.findall(r"\d+(?= min \|)", row) for row in table]

@@ -9,7 +9,7 @@ from duebell_shared.instants import NEVER
 
 
 class Faults(msgspec.Struct, frozen=True, kw_only=True):
-    """How likely each thing goes wrong at one call, and for how long anything does."""
+    """The likelihood of each fault at one call, and the length of time in which faults happen."""
 
     crash: float = 0.0
     time_out: float = 0.0
@@ -28,7 +28,7 @@ class Faults(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def any(self) -> bool:
-        """Whether anything goes wrong, but for a lane that is out."""
+        """True if there are faults other than a lane that is out."""
         return self != Faults(seconds=self.seconds, lane_outage=self.lane_outage)
 
 

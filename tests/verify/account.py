@@ -19,7 +19,7 @@ from tests.support import REGION, Clock
 
 __all__ = ["Account", "denied"]
 
-#: What a hook answers instead of AWS: the HTTP status and the document.
+#: The answer of a hook in place of AWS: the HTTP status and the document.
 Answered = tuple[int, dict[str, Any]]
 
 _CONTEXT = cast("Any", SimpleNamespace(get_remaining_time_in_millis=lambda: 900_000))
@@ -83,7 +83,7 @@ class Account:
             self.worker.handler(None, _CONTEXT)
 
     def verify(self, *, probe: bool = True) -> dict[str, Finding]:
-        """What each check found, by its name."""
+        """The result of each check by its name."""
         return {finding.check: finding for finding in self.findings(probe=probe)}
 
     def check(self, name: str, *, probe: bool = True) -> Finding:
@@ -130,7 +130,7 @@ class Account:
 
 
 def denied(action: str) -> str:
-    """What AWS says when a permission is missing."""
+    """AWS's answer when a permission is missing."""
     user = "arn:aws:sts::123456789012:assumed-role/looker/me"
     return (
         f"User: {user} is not authorized to perform: {action} on resource: x because no identity-based "

@@ -27,7 +27,7 @@ class Called:
         return msgspec.structs.replace(backend, function=Function("duebell", lambda: cast("Any", self)))
 
     def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
-        """What boto3's client has of this name."""
+        """The attribute of boto3's client that has this name."""
         if self.refuses:
             raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
         assert (FunctionName, InvocationType) == ("duebell", "Event")

@@ -32,7 +32,7 @@ def threaded(backend: Backend) -> Worker:
 
 @pytest.fixture
 def stage(clock: Clock) -> Iterator[Stage]:
-    """Where actions of the `staged` worker take time, by the clock that stands still otherwise."""
+    """Lets actions of the `staged` worker take time; the clock stands still otherwise."""
     stage = Stage(clock)
     yield stage
     stage.wake_all()
@@ -52,7 +52,7 @@ def aws(backend: Backend) -> Hooks:
 
 @pytest.fixture
 def log() -> Iterator[Log]:
-    """What the worker writes, as Lambda sees it."""
+    """The worker's output, as Lambda sees it."""
     log = Log()
     handler = logging.StreamHandler(log.stream)
     handler.setFormatter(JsonLines())

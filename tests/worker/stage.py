@@ -73,7 +73,7 @@ class Stage:
         return ended
 
     def close(self) -> None:
-        """What still sleeps is left to itself."""
+        """Leaves the threads alone that still sleep."""
 
     def _go_on(self, action: greenlet) -> None:
         self._sleeping.pop(action, None)

@@ -212,7 +212,7 @@ class Played:
             begins, is_rung = self._next()
 
     def _next(self) -> tuple[datetime, bool]:
-        """When the next run begins, and whether by a ring."""
+        """The start of the next run, and True if a ring starts it."""
         if self._of.is_called and self._record.rings_too_late(self._now):
             return self._now, False
         return next_ring(self._expression, self._now) or NEVER, True

@@ -33,7 +33,7 @@ PREFIX = "duebell-verify-"
 #: A lane that no queue has: theirs are numbers from 0.
 LANE = -1
 
-#: When DynamoDB may delete the items in that lane, should nobody else have done it.
+#: The time to live of the items in that lane, in case nobody else deletes them.
 _KEPT = timedelta(days=1)
 
 

@@ -31,7 +31,7 @@ from tests.support import REGION
 
 from .network import Answer, Network, Try
 
-#: What the parser makes of the headers of an answer to the first try.
+#: The parsed headers of an answer to the first try.
 _METADATA = {"RequestId": "", "HTTPStatusCode": 200, "HTTPHeaders": {}, "RetryAttempts": 0}
 
 
@@ -207,7 +207,7 @@ def decoded(request: AWSPreparedRequest) -> tuple[str, Mapping[str, Any]]:
 
 
 def _binary(given: dict[str, Any]) -> dict[str, Any]:
-    """What JSON has in base64, as it is."""
+    """The bytes that JSON has in base64."""
     return {"B": base64.b64decode(given["B"])} if given.keys() == {"B"} else given
 
 

@@ -33,7 +33,7 @@ RECORDS = {ARMING, CALENDARS, LIMITS, SEMAPHORE, WORKER}
 #: The code of the answer to a statement for a full lane; to a call, it is this with "Exception" behind it.
 FULL = "ItemCollectionSizeLimitExceeded"
 
-#: What goes wrong with one of many, given its effect: the code of the answer; None if nothing does.
+#: The fault of one of many, given its effect: the code of the answer; None without a fault.
 Hiccup = Callable[[Callable[[], object]], str | None]
 
 
@@ -80,7 +80,7 @@ class DynamoDb:
         self._page = page
         self._hiccup = hiccup
         self._transactions: set[str] = set()  # the tokens of those that were made
-        # What each index holds of a lane, in order.
+        # The items of a lane in each index, in order.
         self._orders: defaultdict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         self._operations: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "GetItem": self._get,
@@ -240,7 +240,7 @@ class DynamoDb:
         return {"Responses": [self._execute_or_not(each) for each in statements]}
 
     def _execute_or_not(self, statement: Statement) -> dict[str, Any]:
-        """What is answered to one of many: whatever becomes of it, the others are not concerned."""
+        """The answer to one of many; it does not affect the others."""
         answers: list[dict[str, Any]] = []
         code = self._hiccup(lambda: answers.append(self._execute(statement)))
         if code is None:

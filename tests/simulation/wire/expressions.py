@@ -22,7 +22,7 @@ Values = Mapping[str, Value]
 
 _REFERENCE = re.compile(r"[#:]\w+")
 
-#: What stands in a condition, and what it is in Python, whose precedence is the same.
+#: Each operator of a condition, and its operator in Python, whose precedence is the same.
 _TOKEN = re.compile(r"\s*(?:([#:]\w+)|(<>|<=|>=|[=<>(),])|([A-Za-z_]+))\s*")
 _IN_PYTHON = {"=": "==", "<>": "!=", "AND": "and", "OR": "or", "NOT": "not"}
 _FUNCTIONS = {"attribute_exists", "attribute_not_exists", "attribute_type"}
@@ -82,7 +82,7 @@ def _plus(there: Value | None, added: Value) -> Value:
 
 
 def meets_condition(request: Mapping[str, Any], item: Mapping[str, Value]) -> bool:
-    """Whether the item is as the request wants it, whose names and values are all used. Raises Refused."""
+    """True if the item meets the request's condition. Raises Refused if it leaves a name or value unused."""
     names, values = check_references(request, "ConditionExpression", "UpdateExpression")
     if (text := request.get("ConditionExpression")) is None:
         return True

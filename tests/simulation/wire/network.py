@@ -31,21 +31,21 @@ from .refused import Refused, invalid
 #: Items that a Query evaluates before it answers with a page: few, so that what goes on between pages shows.
 _PAGE = 3
 
-#: How likely the next try of the same process at the same service goes wrong in the same way.
+#: The likelihood that the next try of the same process at the same service has the same fault.
 _GOES_ON = 0.7
 
 #: A history makes few calls to EventBridge, and what they leave open matters most: so often more may each go
 #: unanswered.
 _DRAWS_OF_EVENTS = 8
 
-#: What each service answers to a try that it does not take now; such a try had no effect.
+#: The answer of each service to a try that it throttles; such a try had no effect.
 _REFUSALS = {
     "dynamodb": ("ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"),
     "events": ("ConcurrentModificationException", "ThrottlingException"),
     "lambda": ("TooManyRequestsException",),
 }
 
-#: What a try is answered with when the service fails, and without JSON when something in front of it does.
+#: The answers of a service that fails; without JSON if a proxy in front of it fails.
 _FAILURES = {
     "dynamodb": ((500, "InternalServerError"), (503, "ServiceUnavailable")),
     "events": ((500, "InternalException"), (503, "ServiceUnavailable")),
@@ -57,7 +57,7 @@ _WITHOUT_JSON = ((503, b"<html><body>Service Unavailable</body></html>"), (500, 
 #: call to EventBridge lands when the hold of whoever made it has ended.
 _LANDS_WITHIN = {"dynamodb": 60.0, "events": 6.0, "lambda": 60.0}
 
-#: How a try can end of which the SDK learns nothing.
+#: The ends of a try of which the SDK learns nothing.
 _SILENCES = {
     "time_out": ("no connection", "time-out", "time-out", "reset", "failure", "failure", "no JSON"),
     "fail": ("failure", "no JSON"),
@@ -76,7 +76,7 @@ class Try(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What comes back: an answer that the SDK parses, or `body` as it is."""
+    """The response: an answer that the SDK parses, or `body` as it is."""
 
     status: int
     content: Mapping[str, Any] | None = None
@@ -225,7 +225,7 @@ class Network:
         return answer
 
     def _hiccup(self, effect: Callable[[], object]) -> str | None:
-        """What becomes of one of many: it is refused, or fails before, after or ahead of its effect."""
+        """The fate of one of many: it is refused, or fails before, after or ahead of its effect."""
         if not self._aws.refuses():
             return None
         random = self._random
@@ -247,7 +247,7 @@ class Network:
         self._aws.world.after(self._random.uniform(0.0, within), land)
 
     def _draw(self, process: Process, service: str) -> str:
-        """What goes wrong with this try; what went wrong with the one before may go on."""
+        """The fault of this try; the fault of the one before may go on."""
         if self._aws.outage.hits(service, self._aws.world.now):
             return "outage"
         fault = self._spells.pop((process, service), "")

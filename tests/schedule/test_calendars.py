@@ -1,14 +1,16 @@
 """Schedules with a calendar: which occurrences come, and which are skipped or moved, and why."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from duebell import InvalidSchedule
+from duebell import InvalidInput, InvalidSchedule
 from duebell_shared.instants import to_json
-from duebell_shared.schedules.calendars import Calendar
+from duebell_shared.schedules.calendars import MOST_BYTES, Calendar, Calendars
 from duebell_shared.schedules.schedule import Holidays, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 
@@ -79,6 +81,11 @@ def test_a_schedule_tells_what_falls_on_holidays_and_why() -> None:
     [moved] = schedule("0 9 25 12 *", "next").on_holidays(NOW, until, 10)
     assert moved.moved_to == datetime(2026, 12, 28, 8, tzinfo=UTC)
     assert schedule("0 9 25 12 *", "next").describe().endswith("on holidays the next working day (de)")
+    # And none before the one instant, after the other, or beyond the number
+    first, last = (one.due for one in (skipped[0], skipped[2]))
+    assert schedule("0 9 * * *").on_holidays(first, last, 10) == skipped[1:]
+    assert schedule("0 9 * * *").on_holidays(NOW, last - timedelta(minutes=1), 10) == skipped[:2]
+    assert schedule("0 9 * * *").on_holidays(NOW, until, 1) == skipped[:1]
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -90,6 +97,35 @@ def test_what_cannot_be_is_refused() -> None:
     begin, end = datetime(2026, 12, 25, tzinfo=ZONE), datetime(2026, 12, 26, tzinfo=ZONE)
     with pytest.raises(InvalidSchedule, match="never comes before 2026-12-25 23:00:00"):
         schedule("0 9 * * *", start=begin, end=end)
+
+
+def christmas(name: str) -> Calendar:
+    return Calendar(days={date(2026, 12, 25): name}, ends=date(2026, 12, 31))
+
+
+#: Characters of a name by which the calendars have just as many bytes as they may.
+MOST = MOST_BYTES - len(to_json(Calendars().changed("de", christmas(""))).encode())
+
+
+@pytest.mark.parametrize(
+    ("make", "refusal"),
+    [
+        (lambda: replace(CALENDAR, days={}), "calendar: has no holidays"),
+        (lambda: replace(CALENDAR, weekend=(7,)), "weekend: must be days from 0 to 6, and not all, not (7,)"),
+        (lambda: replace(CALENDAR, weekend=(*range(7),)), "not all, not (0, 1, 2, 3, 4, 5, 6)"),
+        (lambda: Calendars().changed("de", {}), "calendar: must be a Calendar, not {}"),
+        (lambda: Calendars().changed("", CALENDAR), "calendar: must be 1 to 256 characters, not 0"),
+        (
+            lambda: Calendars().changed("de", christmas("x" * (MOST + 1))),
+            "calendar: makes all calendars 200,001 bytes: 200,000 is the most",
+        ),
+    ],
+)
+def test_a_calendar_that_cannot_be_is_refused(make: Callable[[], object], refusal: str) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        make()
+    assert str(raised.value).endswith(refusal)
+    assert Calendars().changed("de", christmas("x" * MOST)).calendars
 
 
 def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_not_know_it_goes_on() -> None:

@@ -27,6 +27,10 @@ BAD_EXPRESSIONS = {
     "0 9 * * FR\u0131": "day-of-week 'FR\u0131': 'FR\u0131' is not a number from 0 to 7 or SUN/MON/",
     "rate(5 minute\u017f)": "write rate(1 hour) or rate(5 minutes)",
     "cron(*/0 9 * * ? *)": "minute '*/0': a step of 0 never gets on",
+    "*/x 9 * * *": "minute '*/X': after / comes how many to go on by, a number",
+    "0 9 L? * *": "day-of-month 'L?': L is AWS's",
+    "0 9 * * 1#2": "day-of-week '1#2': # is AWS's",
+    "0 9 1W * *": "day-of-month '1W': W is AWS's",
     "cron(1,,2 9 * * ? *)": "minute '1,,2': a list has values between its commas",
     "cron(0 9 L-0 * ? *)": "day-of-month 'L-0': after L- comes a number of days, 1 to 30",
     "cron(0 9 ? * 2#6 *)": "day-of-week '2#6': after # comes which one of the month, 1 to 5",
@@ -86,6 +90,16 @@ def test_what_else_cannot_be(given: dict[str, Any], field: str, reason: str) -> 
 def test_ways_to_write_the_same(same: str) -> None:
     schedule = make_schedule(same, now=NOW)
     assert schedule.preview(3, NOW) == [datetime(2026, 11, day, 9, tzinfo=UTC) for day in (23, 24, 25)]
+
+
+def test_each_name_of_a_month_or_a_weekday_is_its_number() -> None:
+    def found(expression: str) -> list[datetime]:
+        return make_schedule(expression, now=NOW).preview(2, NOW)
+
+    for n, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1):  # noqa: SIM905
+        assert found(f"0 9 1 {name} *") == found(f"cron(0 9 1 {name} ? *)") == found(f"0 9 1 {n} *")
+    for n, name in enumerate("sun mon tue wed thu fri sat".split()):  # noqa: SIM905
+        assert found(f"0 9 * * {name}") == found(f"cron(0 9 ? * {name} *)") == found(f"0 9 * * {n}")
 
 
 def test_an_expression_has_1_kb_at_most() -> None:

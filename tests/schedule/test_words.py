@@ -44,6 +44,26 @@ WORDS = {
         "every 5 minutes from 09:00 to 17:55, on weekdays in January, February, November and December"
     ),
     "cron(0 8 ? * 2#1,6L *)": "on the first Monday and on the last Friday of the month at 08:00",
+    "cron(0 8 ? * MON,2#2 *)": "by cron(0 8 ? * MON,2#2 *)",
+    "cron(0 8 ? * MON,6L *)": "by cron(0 8 ? * MON,6L *)",
+    "cron(0 8 1 * ? 2027)": "by cron(0 8 1 * ? 2027)",
+    "cron(0 8 15W * ? *)": "by cron(0 8 15W * ? *)",
+    "cron(0 8 L-3 * ? *)": "by cron(0 8 L-3 * ? *)",
+    "cron(0 8 1 3-5 ? *)": "on the 1st of the month from March to May at 08:00",
+    "cron(0 8 1 3-5,8 ? *)": "by cron(0 8 1 3-5,8 ? *)",
+    "0 8 * 3,4 *": "every day in March and April at 08:00",
+    "*/5 * * 8 *": "every 5 minutes, in August",
+    "*/5 * 1,15 * *": "every 5 minutes, on the 1st and 15th of the month",
+    "*/5 * * * 1-4": "every 5 minutes, on Mondays to Thursdays",
+    "0 1-7 * * *": "every hour from 01:00 to 07:00",
+    "0 0-6,20 * * *": "by 0 0-6,20 * * *",
+    "*/5 */2 * * *": "by */5 */2 * * *",
+    "*/5 9 * * *": "every 5 minutes from 09:00 to 09:55",
+    "1-59/2 9-17 * * *": "every 2 minutes from 09:01 to 17:59",
+    "0-5 * * * *": "every hour at :00, :01, :02, :03, :04 and :05",
+    "0-6 * * * *": "by 0-6 * * * *",
+    "0 0 1,3,5,7,9,11 * *": "on the 1st, 3rd, 5th, 7th, 9th and 11th of the month at 00:00",
+    "0 0 1,3,5,7,9,11,13 * *": "by 0 0 1,3,5,7,9,11,13 * *",
 }
 
 
@@ -75,6 +95,23 @@ def test_two_schedules_with_the_same_words_mean_the_same() -> None:
 def test_words(expression: str, words: str) -> None:
     assert (
         make_schedule(expression, timezone="Europe/Berlin", now=NOW).describe() == f"{words}, Europe/Berlin"
+    )
+
+
+def test_words_name_each_day_and_month() -> None:
+    def words(expression: str, of: int) -> str:
+        days = (make_schedule(expression.format(n), now=NOW).describe() for n in range(1, of + 1))
+        return " ".join(re.sub(r"^every (day in )?|^on the | of .*| at .*", "", day) for day in days)
+
+    assert words("0 9 * * {}", 7) == "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
+    nths = words("cron(0 8 ? * 5#{} *)", 5).replace("Thursday ", "")
+    assert nths == "first second third fourth fifth Thursday"
+    assert words("0 0 {} * *", 31) == (
+        "1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th 11th 12th 13th 14th 15th 16th 17th 18th 19th 20th 21st "
+        "22nd 23rd 24th 25th 26th 27th 28th 29th 30th 31st"
+    )
+    assert words("0 0 * {} *", 12) == (
+        "January February March April May June July August September October November December"
     )
 
 

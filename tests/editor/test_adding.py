@@ -262,6 +262,9 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({**HOURLY, "expires_after": HOUR}, "expires_after", "cannot be combined with a schedule"),
     ({"timezone": "UTC"}, "timezone", "needs a schedule, and none is given"),
     ({"max_runs": 1}, "max_runs", "needs a schedule"),
+    ({"due": -2 * HOUR, "expires_after": HOUR}, "expires_after", "has passed already: the task was due at"),
+    ({"id": "a", "unique": True}, "id", "cannot be combined with `unique`, which makes the id"),
+    ({"id": "x" * 225, "on_failed": "b"}, "id", "must be at most 224 characters, not 225: its follow-ups"),
 ]
 
 
@@ -285,4 +288,4 @@ def test_the_longest_names_and_the_last_and_first_moments_are_right(scheduler: S
     add = scheduler.editor.add
     assert add("𝄞" * 256, due=datetime(2199, 12, 31, 23, 59, tzinfo=UTC), id="ü" * 256).due.year == 2199
     assert add(" ", due=datetime(1, 1, 1, tzinfo=UTC), id="trial-expiry:XYZ 123/ä").queued is not None
-    assert add("act", due=-HOUR).due == NOON - HOUR
+    assert add("act", due=-HOUR, expires_after=HOUR, id="x" * 224, on_failed="b").due == NOON - HOUR

@@ -47,6 +47,7 @@ def test_one_text_stands_for_the_same_windows() -> None:
         closed_hours("SAT ,  sun  Europe/Berlin;22:00-06:00").text
         == "sat, sun Europe/Berlin; 22:00-06:00 UTC"
     )
+    assert closed_hours(" NEVER ").text == "never"
     text = closed_hours("mon-fri 12:00-13:00").text
     assert closed_hours(text).text == text
 
@@ -58,7 +59,12 @@ def test_one_text_stands_for_the_same_windows() -> None:
         ("at night", "'at night' is no window such as 22:00-06:00, sat"),
         ("22:00-6", "'22:00-6' is no window"),
         ("mon,", "'' is no window"),
-        ("25:00-06:00", "25:00 is no time of day"),
+        ("25:00-06:00", "25:00 is no time of day, from 00:00 to 24:00"),
+        ("24:01-06:00", "24:01 is no time of day"),
+        ("22:60-06:00", "22:60 is no time of day"),
+        ("24:00-06:00", "'24:00-06:00' has no length"),
+        ("abc", "'abc' is no window"),
+        ("mon-abc 06:00-07:00", "'mon-abc 06:00-07:00' is no window"),
         ("06:00-06:00", "'06:00-06:00' has no length"),
         ("22:00-06:00 Europe/Berln", "did you mean Europe/Berlin"),
         ("mon-sun", "'mon-sun' never opens: leave an hour in which tasks may start, or pause the action"),

@@ -50,7 +50,12 @@ def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_actio
         ("arn:aws:events:eu-west-1:123456789012:rule/x", "event-bus/default"),
         ("http://example.com/", "must be https"),
         ("https://exämple.com/", "must be a URL"),
-        ("https://me:mine@example.com/", "without password"),
+        ("https://me:mine@example.com/", "without password and fragment, like https://example.com/hooks/due"),
+        ("https://example.com/#a", "without password and fragment"),
+        ("https://a b.com/", "must be a URL"),
+        ("https:///hooks", "must be a URL"),
+        ("https://example.com:0/", "must be a URL"),
+        (7, "must be an ARN or an https URL, not 7"),
     ],
 )
 def test_what_is_no_target_is_refused_with_the_way_out(to: Any, words: str) -> None:
@@ -69,9 +74,7 @@ def test_a_secret_is_known_by_its_arn(arn: str, iam_action: str) -> None:
     assert Delivery(name="a", to="https://example.com", secret=arn).permissions == [(iam_action, arn)]
 
 
-@pytest.mark.parametrize(
-    "arn", ["hush", QUEUE, SECRET.rpartition(":")[0], SECRET.replace("eu-central-1", "")]
-)
+@pytest.mark.parametrize("arn", ["hush", QUEUE, SECRET[:56], SECRET.replace("eu-central-1", ""), 7])
 def test_what_is_no_secret_is_refused(arn: str) -> None:
     with pytest.raises(InvalidSettings, match=r"^secret: .* is no ARN"):
         DeliverySecret.parse(arn)

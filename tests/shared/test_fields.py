@@ -14,6 +14,8 @@ from duebell_shared.tasks.fields import (
 )
 from duebell_shared.tasks.follow_up import FollowUp, Then
 
+CENTURY, TAG, TEN = timedelta(36_525), f"{'x' * 39}aZ9_.:/=+@-", tuple("abcdefghij")
+
 #: For each field what is stored for it, and what is refused with these words.
 GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] = {
     "action": (
@@ -23,7 +25,7 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
     "id": ([("x" * 256, "x" * 256)], [("x" * 257, "1 to 256 characters, not 257"), (7, "must be text")]),
     "unique": (
         [(None, ()), (False, ()), (True, ("*",)), (["b", "a", "b"], ("a", "b"))],
-        [("a", "true, or names .* not 'a'"), ([], "names no field"), ([7], "by texts, not 7")],
+        [("a", "or names .* not 'a'"), ({}, "true, or"), ([], "names no field"), ([7], "by texts, not 7")],
     ),
     "spread": (
         [(None, timedelta(0)), (timedelta(microseconds=1500), timedelta(milliseconds=1))],
@@ -35,7 +37,7 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
     ),
     "priority": ([(None, 0), (9, 9)], [(10, "0 to 9, not 10"), (True, "not True"), ("1", "not '1'")]),
     "tags": (
-        [(None, ()), (["b", "customer:42", "b"], ("b", "customer:42")), ([], ())],
+        [(None, ()), (["b", TAG, "b"], ("b", TAG)), ([], ()), (list(TEN), TEN)],
         [
             ("red", "short texts in a list, not str"),
             (7, "not int"),
@@ -45,6 +47,7 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
             (["x" * 51], "1 to 50"),
             ([["a"]], "1 to 50"),
             (map(str, range(11)), "at most 10, not 11"),
+            (b"ab", "short texts in a list, not bytes"),
         ],
     ),
     "max_runs": ([(None, None), (1, 1)], [(0, "1 to 1,000,000,000, not 0")]),
@@ -52,8 +55,22 @@ GIVEN: dict[str, tuple[list[tuple[object, object]], list[tuple[object, str]]]] =
     "if_exists": ([("push", IfExists.PUSH)], [(None, "'replace' or 'push', not None")]),
     "on_failed": ([(None, None), ("", ""), ("tell", "tell")], [(7, "the name of an action, not int")]),
     "then": (
-        [(None, None), (Then("b", [1]), FollowUp(action="b", payload_json="[1]"))],
-        [(Then(""), "1 to 256 characters"), ({"action": "b"}, "must be a Then")],
+        [
+            (None, None),
+            (Then("b", "x" * 32_766), FollowUp(action="b", payload_json=f'"{"x" * 32_766}"')),
+            (Then("b", {}, CENTURY, "x"), FollowUp(action="b", after=CENTURY, result_as="x")),
+        ],
+        [
+            (Then(""), "^then.action: must be 1 to 256 characters, not 0"),
+            ({"action": "b"}, r"^then: must be a Then, such as Then\('report'\), not dict"),
+            (Then("b", {1}), "^then.payload: payload is a set"),
+            (Then("b", "x" * 32_767), "^then.payload: is 32,769 bytes as JSON, at most 32,768 are allowed"),
+            (Then("b", after=60), "^then.after: must be a timedelta, not int"),  # type: ignore[arg-type]
+            (Then("b", after=timedelta(-1)), "^then.after: must be from 0 to 36,525 days, not -1 day"),
+            (Then("b", after=timedelta(36_526)), "^then.after: must be from 0 to 36,525 days"),
+            (Then("b", [], result_as="x"), "^then.payload: must be an object: `result_as` names a field"),
+            (Then("b", {"x": 1}, result_as="x"), "^then.result_as: names 'x', which the payload has"),
+        ],
     ),
     "payload": ([(None, "{}"), ([1.0], "[1.0]")], [({1}, "set")]),
 }  # fmt: skip
@@ -84,6 +101,14 @@ def test_what_is_read_from_json_is_what_can_be_given(field: str) -> None:
     with pytest.raises(InvalidTask) as refused:
         kind.read(field, "soon")
     assert refused.value.field == field
+
+
+def test_people_are_shown_each_field_by_its_title_and_what_it_is_without() -> None:
+    assert [f"{row.title}: {row.unset}" for row in FIELDS.values() if " " not in row.title] == [
+        *("Action: ", "Payload: an empty object", "Due: ", "In: ", "Schedule: ", "Calendar: none"),
+        *("Spread: none", "Priority: 0", "Tags: none", "Expiry: never", "Id: one is made", "Batch: none"),
+        "Revision: any",
+    ]
 
 
 def test_a_task_has_what_is_stored_of_the_fields_with_their_defaults() -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from duebell_shared.bell.bell import BellKind
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.settings import Settings
+from duebell_shared.settings import AuditTo, Color, Precision, Settings
 from duebell_shared.tasks.status import History
 
 
@@ -18,8 +19,41 @@ from duebell_shared.tasks.status import History
         ({"DUEBELL_LANES": " 64 "}, Settings(lanes=64)),
         ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
         ({"DUEBELL_RETENTION_DAYS": "1"}, Settings(retention=timedelta(days=1))),
-        ({"DUEBELL_HISTORY": "failed"}, Settings(history=History.FAILED)),
-        ({"DUEBELL_KEPT_PAYLOAD": "0"}, Settings(kept_payload=0)),
+        (
+            {
+                "DUEBELL_BELL": "schedule",
+                "DUEBELL_HISTORY": "failed",
+                "DUEBELL_KEPT_PAYLOAD": "0",
+                "DUEBELL_PRECISION": "second",
+                "DUEBELL_PARALLEL_RUNS": "16",
+                "DUEBELL_METRICS": "on",
+                "DUEBELL_CHANGED_BY": "x" * 128,
+                "DUEBELL_COLOR": "gray",
+                "DUEBELL_STRICT_ACTIONS": "off",
+                "DUEBELL_AUDIT": "table",
+                "DUEBELL_AUDIT_DAYS": "36500",
+                "DUEBELL_INTAKE": "in",
+                "DUEBELL_INTAKE_ACTIONS": " mail ,act",
+                "DUEBELL_INTAKE_VERBS": "add,move,update,cancel,backfill",
+                "DUEBELL_INTAKE_PREFIXES": "shop-",
+            },
+            Settings(
+                bell=BellKind.SCHEDULE,
+                history=History.FAILED,
+                kept_payload=0,
+                precision=Precision.SECOND,
+                parallel_runs=16,
+                metrics=True,
+                changed_by="x" * 128,
+                color=Color.GRAY,
+                audit=AuditTo.TABLE,
+                audit_retention=timedelta(days=36_500),
+                intake="in",
+                intake_actions=("mail", "act"),
+                intake_verbs=("add", "move", "update", "cancel", "backfill"),
+                intake_prefixes=("shop-",),
+            ),
+        ),
         (
             {"DUEBELL_NAME": "sales", "DUEBELL_RULE": "bell"},
             Settings(name="sales", table="sales", rule="bell", function="sales"),
@@ -46,6 +80,15 @@ def test_from_the_environment(environ: dict[str, str], settings: Settings) -> No
         ("DUEBELL_HISTORY", "some", "must be all, failed or none, not 'some'"),
         ("DUEBELL_KEPT_PAYLOAD", "358401", "must be 0 to 358400 bytes, not 358401"),
         ("DUEBELL_PRECISION", "hour", "must be minute or second, not 'hour'"),
+        ("DUEBELL_BELL", "door", "must be rule or schedule, not 'door'"),
+        ("DUEBELL_PARALLEL_RUNS", "17", "must be 1 to 16, not 17"),
+        ("DUEBELL_METRICS", "yes", "must be on or off, not 'yes'"),
+        ("DUEBELL_CHANGED_BY", "a\nb", "must be 1 to 128 printable characters, not 'a\\nb'"),
+        ("DUEBELL_COLOR", "pink", "must be red, orange, yellow, green, blue, purple or gray, not 'pink'"),
+        ("DUEBELL_AUDIT", "file", "must be log or table, not 'file'"),
+        ("DUEBELL_AUDIT_DAYS", "36501", "must be 1 to 36500 days, not datetime.timedelta(days=36501)"),
+        ("DUEBELL_INTAKE_ACTIONS", "a,,b", "must be texts with commas between them, not ('a', '', 'b')"),
+        ("DUEBELL_INTAKE_VERBS", "go", "must be some of add, move, update, cancel, backfill, not ('go',)"),
         (
             "DUEBELL_NAME",
             "local",

@@ -99,12 +99,12 @@ def test_what_cannot_be_is_refused() -> None:
         schedule("0 9 * * *", start=begin, end=end)
 
 
-def christmas(name: str) -> Calendar:
-    return Calendar(days={date(2026, 12, 25): name}, ends=date(2026, 12, 31))
+def calendars_with(name: str) -> Calendars:
+    return Calendars().changed("de", replace(CALENDAR, days={CALENDAR.ends: name}))
 
 
 #: Characters of a name by which the calendars have just as many bytes as they may.
-MOST = MOST_BYTES - len(to_json(Calendars().changed("de", christmas(""))).encode())
+MOST = MOST_BYTES - len(to_json(calendars_with("")).encode())
 
 
 @pytest.mark.parametrize(
@@ -115,17 +115,14 @@ MOST = MOST_BYTES - len(to_json(Calendars().changed("de", christmas(""))).encode
         (lambda: replace(CALENDAR, weekend=(*range(7),)), "not all, not (0, 1, 2, 3, 4, 5, 6)"),
         (lambda: Calendars().changed("de", {}), "calendar: must be a Calendar, not {}"),
         (lambda: Calendars().changed("", CALENDAR), "calendar: must be 1 to 256 characters, not 0"),
-        (
-            lambda: Calendars().changed("de", christmas("x" * (MOST + 1))),
-            "calendar: makes all calendars 200,001 bytes: 200,000 is the most",
-        ),
+        (lambda: calendars_with("x" * (MOST + 1)), "makes all calendars 200,001 bytes: 200,000 is the most"),
     ],
 )
 def test_a_calendar_that_cannot_be_is_refused(make: Callable[[], object], refusal: str) -> None:
     with pytest.raises(InvalidInput) as raised:
         make()
     assert str(raised.value).endswith(refusal)
-    assert Calendars().changed("de", christmas("x" * MOST)).calendars
+    assert calendars_with("x" * MOST)
 
 
 def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_not_know_it_goes_on() -> None:

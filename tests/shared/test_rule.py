@@ -140,7 +140,7 @@ def test_when_it_rings_is_put_right_whatever_was_changed(clock: Clock) -> None:
 # Trouble.
 
 
-@pytest.mark.parametrize("code", ["busy", "ThrottlingException"])
+@pytest.mark.parametrize("code", ["busy", "Throttling", "ThrottlingException", "TooManyRequestsException"])
 def test_what_passes_is_tried_again_after_pauses(
     rule: Bell, eventbridge: FakeEvents, clock: Clock, code: str
 ) -> None:

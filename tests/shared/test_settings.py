@@ -7,7 +7,7 @@ import pytest
 
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.errors import InvalidSettings
-from duebell_shared.settings import AuditTo, Color, Precision, Settings
+from duebell_shared.settings import INTAKE_VERBS, AuditTo, Color, Precision, Settings
 from duebell_shared.tasks.status import History
 
 
@@ -19,41 +19,21 @@ from duebell_shared.tasks.status import History
         ({"DUEBELL_LANES": " 64 "}, Settings(lanes=64)),
         ({"DUEBELL_LANES": ""}, Settings()),  # as a template leaves what is not given
         ({"DUEBELL_RETENTION_DAYS": "1"}, Settings(retention=timedelta(days=1))),
-        (
-            {
-                "DUEBELL_BELL": "schedule",
-                "DUEBELL_HISTORY": "failed",
-                "DUEBELL_KEPT_PAYLOAD": "0",
-                "DUEBELL_PRECISION": "second",
-                "DUEBELL_PARALLEL_RUNS": "16",
-                "DUEBELL_METRICS": "on",
-                "DUEBELL_CHANGED_BY": "x" * 128,
-                "DUEBELL_COLOR": "gray",
-                "DUEBELL_STRICT_ACTIONS": "off",
-                "DUEBELL_AUDIT": "table",
-                "DUEBELL_AUDIT_DAYS": "36500",
-                "DUEBELL_INTAKE": "in",
-                "DUEBELL_INTAKE_ACTIONS": " mail ,act",
-                "DUEBELL_INTAKE_VERBS": "add,move,update,cancel,backfill",
-                "DUEBELL_INTAKE_PREFIXES": "shop-",
-            },
-            Settings(
-                bell=BellKind.SCHEDULE,
-                history=History.FAILED,
-                kept_payload=0,
-                precision=Precision.SECOND,
-                parallel_runs=16,
-                metrics=True,
-                changed_by="x" * 128,
-                color=Color.GRAY,
-                audit=AuditTo.TABLE,
-                audit_retention=timedelta(days=36_500),
-                intake="in",
-                intake_actions=("mail", "act"),
-                intake_verbs=("add", "move", "update", "cancel", "backfill"),
-                intake_prefixes=("shop-",),
-            ),
-        ),
+        ({"DUEBELL_BELL": "schedule"}, Settings(bell=BellKind.SCHEDULE)),
+        ({"DUEBELL_HISTORY": "failed"}, Settings(history=History.FAILED)),
+        ({"DUEBELL_KEPT_PAYLOAD": "0"}, Settings(kept_payload=0)),
+        ({"DUEBELL_PRECISION": "second"}, Settings(precision=Precision.SECOND)),
+        ({"DUEBELL_PARALLEL_RUNS": "16"}, Settings(parallel_runs=16)),
+        ({"DUEBELL_METRICS": "on"}, Settings(metrics=True)),
+        ({"DUEBELL_CHANGED_BY": "x" * 128}, Settings(changed_by="x" * 128)),
+        ({"DUEBELL_COLOR": "gray"}, Settings(color=Color.GRAY)),
+        ({"DUEBELL_STRICT_ACTIONS": "on", "DUEBELL_METRICS": "off"}, Settings(strict_actions=True)),
+        ({"DUEBELL_AUDIT": "table"}, Settings(audit=AuditTo.TABLE)),
+        ({"DUEBELL_AUDIT_DAYS": "36500"}, Settings(audit_retention=timedelta(days=36_500))),
+        ({"DUEBELL_INTAKE": "in"}, Settings(intake="in")),
+        ({"DUEBELL_INTAKE_ACTIONS": " mail ,act"}, Settings(intake_actions=("mail", "act"))),
+        ({"DUEBELL_INTAKE_VERBS": "add,move,update,cancel,backfill"}, Settings(intake_verbs=INTAKE_VERBS)),
+        ({"DUEBELL_INTAKE_PREFIXES": "shop-"}, Settings(intake_prefixes=("shop-",))),
         (
             {"DUEBELL_NAME": "sales", "DUEBELL_RULE": "bell"},
             Settings(name="sales", table="sales", rule="bell", function="sales"),

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutErr
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, UnreadableTask
 from duebell_shared.queue.changes import relocate_item, transact
 from duebell_shared.queue.items import item_of
 from duebell_shared.queue.places import Past
@@ -111,6 +111,13 @@ def refuse(store: Store, code: str, *, status: int) -> None:
         (400, "ThrottlingException", AwsUnavailable),
         (400, "ProvisionedThroughputExceededException", AwsUnavailable),
         (400, "InternalServerError", AwsUnavailable),
+        (400, "LimitExceededException", AwsUnavailable),
+        (400, "RequestLimitExceeded", AwsUnavailable),
+        (400, "ServiceUnavailable", AwsUnavailable),
+        (400, "TransactionConflictException", AwsUnavailable),
+        (400, "TransactionInProgressException", AwsUnavailable),
+        (499, "", AwsRefused),
+        (500, "", AwsUnavailable),
         # A load balancer that fails: without JSON, the SDK makes a code of the status
         (503, "503", AwsUnavailable),
         (504, "", AwsUnavailable),
@@ -123,6 +130,14 @@ def test_what_dynamodb_answers_is_an_error_of_ours(
     for verb in verbs(store):
         with pytest.raises(expected, match=r"^DynamoDB, table 'duebell': .*so it is"):
             verb()
+
+
+def test_an_item_that_no_expression_can_change_is_unreadable(store: Store) -> None:
+    refuse(store, "ValidationException", status=400)
+    with pytest.raises(UnreadableTask, match=r"the item 'one' is no task .* can read: so it is$"):
+        store.save(task(), task().paused())
+    with pytest.raises(AwsRefused, match="so it is"):
+        store.get(0, "one")
 
 
 @pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
@@ -189,12 +204,23 @@ def test_a_cancellation_tells_whether_it_is_sure(retries: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "error"), [("ThrottlingError", AwsUnavailable), ("ValidationError", AwsRefused)]
+    ("reason", "error"),
+    [
+        ("ThrottlingError", AwsUnavailable),
+        ("ProvisionedThroughputExceeded", AwsUnavailable),
+        ("ValidationError", AwsRefused),
+    ],
 )
 def test_a_move_to_another_lane_that_is_throttled_is_no_refusal(reason: str, error: type[AwsError]) -> None:
     client: Any = Refusing("TransactionCanceledException", 0, "None", reason)
     with pytest.raises(error, match="throttled" if error is AwsUnavailable else reason):
         relocate_item(client, "queue", item_of(task()), lane=1, now=NOON)
+
+
+@pytest.mark.parametrize("reason", ["ConditionalCheckFailed", "TransactionConflict"])
+def test_a_move_to_another_lane_that_another_change_forestalls_is_none(reason: str) -> None:
+    client: Any = Refusing("TransactionCanceledException", 0, "None", reason)
+    assert relocate_item(client, "queue", item_of(task()), lane=1, now=NOON) is False
 
 
 # The table over moto, when the answer to a write is lost: the SDK tries again, and finds its own write.

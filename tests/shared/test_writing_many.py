@@ -335,12 +335,15 @@ def test_where_sums_in_statements_are_refused_claims_go_one_by_one_and_outcomes_
     assert (calls[BATCH], calls["UpdateItem"]) == (1, 3)
 
 
+@pytest.mark.parametrize(
+    "code", ["ValidationException", "AccessDeniedException", "UnknownOperationException"]
+)
 def test_what_is_refused_twice_is_tried_again_after_five_minutes(
-    store: DynamoTable, calls: Calls, aws: Hooks
+    store: DynamoTable, calls: Calls, aws: Hooks, code: str
 ) -> None:
     now = 0.0
     write = BatchWrite("duebell", client_of(store), clock=lambda: now)
-    again = aws.refuse(f"dynamodb.{BATCH}", "ValidationException")
+    again = aws.refuse(f"dynamodb.{BATCH}", code)
     statements = [ItemInsertion(item_of(each)).statement("duebell") for each in THREE]
     assert (write(statements), write(statements)) == (None, None)
     again()

@@ -21,8 +21,6 @@ WORDS = {
     "cron(0 8 LW * ? *)": "by cron(0 8 LW * ? *)",
     "cron(0 8 1,2,23 * ? *)": "on the 1st, 2nd and 23rd of the month at 08:00",
     "cron(0 8 11,12,13 * ? *)": "on the 11th to 13th of the month at 08:00",
-    "cron(0 8 ? * 2#1 *)": "on the first Monday of the month at 08:00",
-    "cron(0 8 ? * FRIL *)": "on the last Friday of the month at 08:00",
     "cron(0 8 ? * L *)": "every Saturday at 08:00",
     "0 8 13 * 5": "by 0 8 13 * 5",
     "* * * * *": "every minute",

@@ -291,6 +291,15 @@ def test_a_claim_finds_its_own_write_unless_the_task_was_moved_since(store: Stor
     assert store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED, may_be_made=True) is None
 
 
+def test_a_claim_that_was_given_back_is_not_found(store: Store) -> None:
+    assert isinstance(store, DynamoTable)
+    assert store.insert(task())
+    claimed = store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
+    assert claimed
+    assert store.save(claimed, claimed.given_back())
+    assert store.claim(KEY, run="run", now=SOON, status=Status.RUNNING, may_be_made=True) is None
+
+
 def test_a_claim_that_was_tried_twice_does_not_take_anothers_for_its_own(store: Store) -> None:
     assert store.insert(task())
     assert store.claim(KEY, run="other", now=SOON, status=Status.SCHEDULED)

@@ -25,6 +25,7 @@ from duebell_shared.audit import from_place
 from duebell_shared.backend import Backend
 from duebell_shared.queue.items import item_of, task_of
 from duebell_shared.settings import AuditTo
+from duebell_shared.tasks.checks import fit_changed_by
 from tests.editor.memory import Scheduler
 from tests.support import Calls, Clock
 
@@ -167,6 +168,13 @@ def test_who_changes_tasks_is_a_short_printable_text(scheduler: Scheduler, odd: 
     if isinstance(odd, str) and odd:
         with pytest.raises(InvalidSettings, match="DUEBELL_CHANGED_BY"):
             Settings.from_env({"DUEBELL_CHANGED_BY": odd})
+
+
+def test_any_name_of_a_login_is_made_to_fit() -> None:
+    assert [fit_changed_by(name) for name in (" anna\n", "a\x00b", "x" * 128, "", " ")] == [
+        *("anna", "a?b", "x" * 128, None, None)
+    ]
+    assert fit_changed_by("x" * 129) == f"{'x' * 127}…"
 
 
 def test_an_editor_says_what_it_is_given_or_what_the_settings_say() -> None:

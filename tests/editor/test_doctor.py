@@ -13,6 +13,8 @@ from duebell import AwsRefused, Editor, Problem, ProblemKind, Settings, Worker
 from duebell_shared.aws.alarms import Alarms
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
+from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
+from duebell_shared.bell.wiring import DESCRIPTION, STATEMENT, put_back
 from duebell_shared.tasks.history import Failure
 from duebell_shared.tasks.worker_record import WorkerRecord
 from tests.support import (
@@ -105,6 +107,30 @@ def test_a_deleted_schedule_is_put_back_with_its_role_and_armed(
     assert (status.healthy, status.armed, status.rings_at) == (True, True, NOON + HOUR)
     assert schedules.get_schedule(Name="duebell")["Target"] == SCHEDULED
     assert editor.doctor(fix=True).mended == ()
+
+
+def test_a_bell_is_put_back_as_the_templates_make_it(session: boto3.Session) -> None:
+    worker, asked = create_function(session), dict[str, Any]()
+    emitter: Any = session.events
+    emitter.register("provide-client-params", lambda params, model, **_: asked.update({model.name: params}))
+    with pytest.raises(LookupError, match="the role made may pass no role to a schedule"):
+        put_back(session.client, BellKind.SCHEDULE, "new", "duebell")
+    let_pass_its_role(session)
+    parts = ["the rule", "its target", "its permission to invoke the worker"]
+    for rule, schedule in ((parts, ["the schedule"]), ([], [])):
+        assert put_back(session.client, BellKind.RULE, "new", "duebell") == rule
+        assert put_back(session.client, BellKind.SCHEDULE, "new", "duebell") == schedule
+    bell = {"Name": "new", "State": "ENABLED", "Description": DESCRIPTION}
+    target = {**SCHEDULED, "Arn": worker, "DeadLetterConfig": {"Arn": f"arn:aws:sqs:{HERE}:new-lost-rings"}}
+    in_utc = {"ScheduleExpressionTimezone": "UTC", "FlexibleTimeWindow": {"Mode": "OFF"}}
+    permission = {"Action": "lambda:InvokeFunction", "Principal": "events.amazonaws.com"}
+    assert asked["PutRule"] == {**bell, "ScheduleExpression": SENTINEL}
+    asked["CreateSchedule"].pop("ClientToken")
+    assert asked["CreateSchedule"] == {**bell, **in_utc, "ScheduleExpression": FAR_SENTINEL, "Target": target}
+    del target["RoleArn"]
+    assert asked["PutTargets"] == {"Rule": "new", "Targets": [{"Id": "worker", **target}]}
+    source = {"SourceArn": f"arn:aws:events:{HERE}:rule/new", "StatementId": STATEMENT}
+    assert asked["AddPermission"] == {**permission, **source, "FunctionName": worker}
 
 
 @pytest.fixture

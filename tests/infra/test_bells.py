@@ -17,10 +17,10 @@ from duebell_shared.bell.bell import BellKind
 from duebell_shared.bell.expression import FAR_SENTINEL, SENTINEL
 from duebell_shared.errors import NotArmed
 from duebell_shared.settings import Settings
-from tests.infra.test_deploy import UPDATE, deployed, function, unchanged
-from tests.support import SCHEDULED, Clock, create_schedule, let_pass_its_role
+from tests.infra.test_deploy import UPDATE, deployed
+from tests.support import Clock, create_schedule
 
-__all__ = ["deployed", "function"]  # the fixtures
+__all__ = ["deployed"]  # the fixture
 
 pytestmark = pytest.mark.moto
 
@@ -58,26 +58,6 @@ def test_a_changed_bell_keeps_the_other_and_both_are_armed(
         "bell: the schedule wakes the worker; the rule stays for editors that set it. When all have "
         "DUEBELL_BELL=schedule, remove it with --parameter OtherBell=no"
     ]
-
-
-def test_a_deleted_schedule_is_put_back_and_armed(
-    deployed: Any, editor: Editor, schedule: Callable[[], str], session: boto3.Session, function: str
-) -> None:
-    editor.add("act", due=LATER)
-    let_pass_its_role(session)
-    session.client("scheduler").delete_schedule(Name="duebell")
-    by_schedule = {**UPDATE, "Bell": "schedule"}
-
-    said = deployed(unchanged, before=by_schedule)
-
-    assert [one for one in said if "put back" in one] == [
-        "schedule duebell: put back the schedule, which was missing"
-    ]
-    assert schedule() != FAR_SENTINEL
-    target = session.client("scheduler").get_schedule(Name="duebell")["Target"]
-    assert target == {**SCHEDULED, "Arn": function}
-    # And once it is back, nothing more is said of it
-    assert not [one for one in deployed(unchanged, before=by_schedule) if "put back" in one]
 
 
 def test_a_new_stack_has_one_bell() -> None:

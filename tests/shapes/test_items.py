@@ -42,8 +42,6 @@ UNTIMELY = {
     "text after every time": but(queued=text("garbage")),
     "a digit before every time": but(queued=text("1")),
     "a time in another form": but(queued=text("2026-11-21T12:10Z")),
-    "a priority above the highest": but(queued=text("2026-11-21T12:10:00.000#0")),
-    "a priority in another form": but(queued=text("2026-11-21T12:10:00.000#05")),
 }
 
 

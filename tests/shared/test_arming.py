@@ -188,7 +188,7 @@ def test_the_echo_of_the_ring_is_the_watchdog_of_a_run_that_comes_in_its_minute(
     [
         pytest.param(rung(NOON, claimed_at=NOON + 121 * SECOND), id="the echo is before the lease's end"),
         pytest.param(rung(NOON, claimed_at=NOON, lease=119 * SECOND), id="the echo is long after it"),
-        pytest.param(rung(NOON, claimed_at=NOON - SECOND), id="the ring is still to come"),
+        pytest.param(rung(NOON, claimed_at=NOON - SECOND, lease=150 * SECOND), id="the ring is to come"),
         pytest.param(rung(NOON + 56 * MINUTE, claimed_at=NOON + 56 * MINUTE), id="it has none in this hour"),
         pytest.param(free(NOON).claimed("run", now=NOON, until=NOON + 2 * MINUTE), id="the rule is unknown"),
         pytest.param(rung(NOON, claimed_at=NOON + 4 * MINUTE), id="it came by the echo"),
@@ -256,11 +256,6 @@ def test_another_lane_takes_its_place_only_when_it_is_a_gb_fuller() -> None:
     assert measured.measured({1: 4 * GB}, NOON + MINUTE).fullest == Fullest(
         lane=1, bytes=4 * GB, measured_at=NOON + MINUTE
     )
-
-
-def test_a_ring_that_is_still_to_come_has_no_echo_yet_however_long_the_lease() -> None:
-    claimed = rung(NOON, claimed_at=NOON - SECOND, lease=150 * SECOND)
-    assert (claimed.armed, claimed.rings_at) == (None, None)
 
 
 def test_an_echo_is_no_ring_once_the_lanes_are_given_back() -> None:

@@ -137,12 +137,10 @@ def test_a_task_expires_when_it_cannot_be_started_in_time(minutes: int, is_too_l
 # Editors move a recurring task, run it at once, or give it another schedule. Values only.
 
 
-def test_one_that_runs_is_not_moved_or_run_beside_itself() -> None:
+def test_one_that_runs_is_not_moved() -> None:
     running = started(hourly())
     with pytest.raises(TaskConflict, match="cannot move task 'one': it is running"):
         running.moved(NOON + 5 * HOUR, now=NOON)
-    with pytest.raises(TaskConflict, match="cannot run task 'one': it is running"):
-        running.run_now(now=NOON)
 
 
 def test_an_extra_run_does_not_disturb_the_chain() -> None:

@@ -128,7 +128,7 @@ def test_what_waits_is_where_its_id_is_looked_for_and_what_has_ended_is_found(
     # Then every task is found as it was, by editors from before and after, one by one and together
     for editor in (old, newcomer(scheduler)):
         found = {id: editor.get(id) for id in before}
-        assert found.keys() == editor.queue.get_many(before).keys()
+        assert found == editor.queue.get_many([*before, *(f"none-{n}" for n in range(20))])
         for id, task in found.items():
             moves = not task.status.is_finished
             assert task.lane == lane_of(id, to if moves else FROM)
@@ -231,7 +231,8 @@ def test_a_task_whose_id_is_taken_in_its_new_lane_is_left_and_named(
     # Then it stays, and a run finds it: see duebell_shared.queue.store.drop_stray_copy
     assert relane(scheduler.backend, TO) == Relaned(lanes=TO, left=(id,))
     assert waiting(scheduler)[id] == 2
-    assert newcomer(scheduler).get(id).action == "added"
+    editor = newcomer(scheduler)
+    assert (editor.get(id).action, editor.queue.get_many([id])[id].action) == ("added", "added")
     assert record_of(scheduler).relaner is None
 
 

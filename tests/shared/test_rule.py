@@ -54,7 +54,7 @@ def test_setting_the_rule_changes_its_expression_and_nothing_else(
     # Then all is as before but the expression
     assert described(events) == {**before, "ScheduleExpression": SetFor(MINUTE)}
     assert events.list_targets_by_rule(Rule="duebell")["Targets"] == targets
-    assert calls == {"DescribeRule": 1, "PutRule": 1}
+    assert calls == {"DescribeRule": 1, backend.rule.setting: 1}
     # And it reads so
     assert backend.rule.read() == BellState(
         expression=SetFor(MINUTE),
@@ -99,7 +99,7 @@ def test_setting_the_schedule_changes_its_expression_and_nothing_else(
     # Then all is as before but the expression
     assert described_schedule(scheduler) == {**before, "ScheduleExpression": SetFor(MINUTE)}
     assert described_schedule(scheduler)["Target"] == SCHEDULED
-    assert calls == {"GetSchedule": 1, "UpdateSchedule": 1}
+    assert calls == {"GetSchedule": 1, bell.setting: 1}
     # And it reads so
     assert bell.read() == BellState(
         expression=SetFor(MINUTE),

@@ -1,8 +1,7 @@
 """A task's life: which change each status allows, and what the change makes of it."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
-from zoneinfo import ZoneInfo
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -113,24 +112,6 @@ def test_a_task_in_a_log_is_one_short_line_without_payload_and_traceback() -> No
     assert repr([tried]) == f"[{tried}]"
 
 
-YEARS_END = datetime(2026, 12, 31, tzinfo=UTC)
-
-
-@pytest.mark.parametrize(
-    ("due", "expected"),
-    [
-        (timedelta(days=2, hours=10), NOON + timedelta(days=2, hours=10)),
-        (timedelta(0), NOON),
-        (datetime(2026, 12, 31, 1, tzinfo=ZoneInfo("Europe/Berlin")), YEARS_END),
-        (datetime(2000, 1, 1, tzinfo=UTC), datetime(2000, 1, 1, tzinfo=UTC)),
-        (datetime(2199, 12, 31, 23, 59, tzinfo=UTC), datetime(2199, 12, 31, 23, 59, tzinfo=UTC)),
-        # In 2200 by its own clock, and yet in 2199 by the rule's.
-        (
-            datetime(2200, 1, 1, 1, tzinfo=timezone(timedelta(hours=2))),
-            datetime(2199, 12, 31, 23, tzinfo=UTC),
-        ),
-    ],
-)
-def test_due_dates_in_utc_and_never_early(due: datetime | timedelta, expected: datetime) -> None:
-    made = new_task(id="one", action="act", due=due, now=NOON)
-    assert (made.due, made.queued) == (expected, max(expected, NOON))
+def test_a_task_that_runs_once_has_no_occurrences() -> None:
+    one = task()
+    assert (one.runs, one.missed_runs, one.consecutive_failures, one.last) == (0, 0, 0, None)

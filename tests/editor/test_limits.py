@@ -1,6 +1,7 @@
 """Limits of actions: set while the system is running, and told in the status and the timeline."""
 
 from datetime import datetime, timedelta
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -40,6 +41,25 @@ def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:
     declared = editor.limit("mail", at_most=None)
     assert (declared.at_most, declared.per_second, declared.since) == (5, 10, None)
     assert editor.limits() == (replace(declared, waiting=0),)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"at_most": 10_001}, "at_most: must be a whole number, 0 to 10,000, not 10001"),
+        ({"per_second": 0.00009}, "per_second: must be a number, 0.0001 to 1,000, or 0 to pause, not 9e-05"),
+        ({"per_second": 1_000.1}, "or 0 to pause, not 1000.1"),
+        ({"per_second": True}, "or 0 to pause, not True"),
+        ({"per_second": "1"}, "or 0 to pause, not '1'"),
+        ({"closed": "sat," * 49 + "sun  "}, "closed: must be a text of at most 200 characters, not 'sat,"),
+        ({"closed": 7}, "closed: must be a text of at most 200 characters, not 7"),
+    ],
+)
+def test_a_limit_has_bounds(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InvalidTask, match=reason):
+        Limit(**given).checked()
+    assert Limit(at_most=10_000, per_second=0.0001, closed="sat," * 49 + "sun ").checked().is_counted
+    assert Limit(at_most=0, per_second=1_000).checked().is_paused
 
 
 def test_zero_pauses_also_an_action_without_limits(editor: Editor) -> None:

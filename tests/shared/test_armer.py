@@ -48,6 +48,11 @@ def test_a_change_of_a_record_that_others_changed_is_tried_again_at_once_on_the_
     assert clock.now == NOON
 
 
+def test_a_lane_that_the_queue_does_not_have_is_refused(armer: Armer, seen: ArmingRecord) -> None:
+    with pytest.raises(NotArmed, match="the queue has fewer lanes than it had: restart this process"):
+        armer.lower({len(seen.lanes): DUE})
+
+
 # `change` takes hold of the rule, and `ensure` goes on from there.
 
 

@@ -223,10 +223,12 @@ def troubled(*answers: Transacted | DuebellError | str) -> Scheduler:
 
 
 AWAY, EXPIRED = AwsUnavailable("no answer"), AwsRefused("ExpiredToken")
+FOUR = Transacted(refusals=REFUSED.refusals * 4)
 
 #: The answers of the tries, the error that is raised, and the status of the task after it.
 ANSWERS: dict[str, tuple[list[Any], type[Exception] | None, str, Status | None]] = {
     "refused": ([REFUSED], TransactionCancelled, "Put to table 'trials': no", None),
+    "four refused": ([FOUR], TransactionCancelled, "(Put to table 'trials': no; ){3}and 1 more$", None),
     "busy for a while": ([BUSY, BUSY], None, "", Status.SCHEDULED),
     "busy": ([BUSY] * 9, TransactionCancelled, "TransactionConflict", None),
     "made, and the answer lost": (["lost"], None, "", Status.SCHEDULED),

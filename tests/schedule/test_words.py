@@ -45,7 +45,6 @@ WORDS = {
     "cron(0 8 ? * MON,2#2 *)": "by cron(0 8 ? * MON,2#2 *)",
     "cron(0 8 ? * MON,6L *)": "by cron(0 8 ? * MON,6L *)",
     "cron(0 8 1 * ? 2027)": "by cron(0 8 1 * ? 2027)",
-    "cron(0 8 L-3 * ? *)": "by cron(0 8 L-3 * ? *)",
     "cron(0 8 1 3-5 ? *)": "on the 1st of the month from March to May at 08:00",
     "cron(0 8 1 3-5,8 ? *)": "by cron(0 8 1 3-5,8 ? *)",
     "0 8 * 3,4 *": "every day in March and April at 08:00",

@@ -1,6 +1,7 @@
 """Deliveries to each service of AWS, in moto: what arrives, and in how many calls."""
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -116,7 +117,7 @@ def test_a_fifo_queue_drops_what_is_sent_twice(worker: Worker, editor: Editor, c
     assert worker._deliver
     assert worker._deliver([(again, task)]) == [None]
     [message] = received(sqs, url)
-    assert message["Attributes"]["MessageGroupId"].startswith("t-sk-1-")
+    assert re.fullmatch("t-sk-1-[0-9a-f]{16}", message["Attributes"]["MessageGroupId"])
     # And a task that takes its place, due at the same time, is a message of its own
     sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
     other = editor.add("remind", due=task.due, id="täsk 1", if_exists="replace")
@@ -185,10 +186,10 @@ def test_a_state_machine_is_started_once_for_an_occurrence(
         roleArn="arn:aws:iam::123456789012:role/service-role/any",
     )["stateMachineArn"]
     worker.deliver("remind", to=arn, form="envelope")
-    task = editor.add("remind", due=HOUR, id="reminder 7", payload={"user": 7})
+    task = editor.add("remind", due=HOUR, id=f"reminder 7{'x' * 90}", payload={"user": 7})
     assert run_at(worker, clock).done == 1
     [execution] = machines.list_executions(stateMachineArn=arn)["executions"]
-    assert execution["name"].startswith("reminder-7-20261121T130000000Z-")
+    assert re.fullmatch(r"reminder-7x{33}-20261121T130000000Z-[0-9a-f]{16}", execution["name"])
     started = machines.describe_execution(executionArn=execution["executionArn"])
     assert json.loads(started["input"])["payload"] == {"user": 7}
     # An attempt whose answer was lost is made again, with another number in its envelope

@@ -122,7 +122,7 @@ def test_a_calendar_that_cannot_be_is_refused(make: Callable[[], object], refusa
     with pytest.raises(InvalidInput) as raised:
         make()
     assert str(raised.value).endswith(refusal)
-    assert calendars_with("x" * MOST)
+    assert calendars_with("x" * MOST).calendars
 
 
 def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_not_know_it_goes_on() -> None:

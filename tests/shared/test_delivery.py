@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -37,6 +38,14 @@ def test_a_target_is_known_by_its_arn(rest: str, kind: str, name: str, iam_actio
     assert (target.to, str(target.kind), target.name, target.kind.sends) == (arn, kind, name, iam_action)
     assert (target.region, target.account) == (rest.split(":")[1], "123456789012")
     assert Delivery(name="remind", to=arn).sent_as == ("envelope" if kind == "bus" else "payload")
+
+
+@pytest.mark.parametrize("endpoint", ["https://events.eu-west-1.amazonaws.com", "http://127.0.0.1:4566"])
+def test_a_bus_is_looked_at_by_its_arn_and_on_this_machine_by_its_name(endpoint: str) -> None:
+    client, target = Mock(), target_of("arn:aws:events:eu-west-1:123456789012:event-bus/shop")
+    client.meta.endpoint_url = endpoint
+    target.kind.look(client, target)
+    client.describe_event_bus.assert_called_once_with(Name="shop" if "127" in endpoint else target.to)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +119,7 @@ def test_deliveries_are_read_from_json_with_all_their_arguments() -> None:
             "on_failed": "remind",
         },
     }
+    assert deliveries_in(" ") == {}
     found = deliveries_in(json.dumps(declared))
     assert list(found) == ["remind", "tell"]
     assert found["remind"] == Delivery(name="remind", to=QUEUE)

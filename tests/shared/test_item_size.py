@@ -72,7 +72,7 @@ RESULT = {"result_json": json.dumps("x" * (MAX_RESULT - 2)), "result_error": "�
 def test_a_small_task_takes_at_most_340_bytes_of_its_lane() -> None:
     task = new_task(id="sale-42", action="put_on_sale", due=NOW, payload={"item": 42, "price": 9.99}, now=NOW)
     assert size_of(item_of(task)) <= 340
-    kinds = {"n": {"N": "-120.50"}, "b": {"B": b"abc"}, "t": {"BOOL": True}, "id": {"S": "ü"}}
+    kinds: Any = {"n": {"N": "-120.50"}, "b": {"B": b"abc"}, "t": {"BOOL": True}, "id": {"S": "ü"}}
     assert size_of(kinds) == 1 + 4 + 1 + 3 + 1 + 1 + 2 * (2 + 2) + 100
 
 

@@ -50,9 +50,7 @@ def test_a_limit_is_set_in_part_and_taken_away(editor: Editor) -> None:
         ({"per_second": 0.00009}, "per_second: must be a number, 0.0001 to 1,000, or 0 to pause, not 9e-05"),
         ({"per_second": 1_000.1}, "or 0 to pause, not 1000.1"),
         ({"per_second": True}, "or 0 to pause, not True"),
-        ({"per_second": "1"}, "or 0 to pause, not '1'"),
         ({"closed": "sat," * 49 + "sun  "}, "closed: must be a text of at most 200 characters, not 'sat,"),
-        ({"closed": 7}, "closed: must be a text of at most 200 characters, not 7"),
     ],
 )
 def test_a_limit_has_bounds(given: dict[str, Any], reason: str) -> None:

@@ -1,0 +1,81 @@
+"""Transcripts: whole answers of the program in a file, which are compared with what it answers now."""
+
+import os
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from duebell import Worker
+from duebell.testing import Rehearsal
+from duebell_editor.cli.options import duration
+from duebell_shared.schedules.zones import TZDATA_VERSION
+from tests.support import NOON
+
+__all__ = ["check", "stage"]
+
+#: What differs from machine to machine, and from run to run.
+_VARYING = {
+    r"\b[0-9a-f]{32}\b": "<hash>",
+    r"\b[0-9a-f]{12}\b": "<version>",
+    r"(?s)Traceback.*?ValueError": "<traceback>",
+    rf"\b({'|'.join(map(re.escape, [TZDATA_VERSION, version('duebell'), python_version()]))})\b": "<release>",
+}
+
+
+@dataclass
+class Letter:
+    to: str
+    copies: int = 1
+
+
+def stage() -> Rehearsal:
+    """A scheduler with the worker of the transcripts."""
+    worker = Worker()
+
+    @worker.action(at_most=5, per_second=10)
+    def mail(letter: Letter) -> dict[str, str]:
+        return {"sent": letter.to}
+
+    @worker.action(attempts=2)
+    def charge(payload: dict[str, int]) -> None:
+        stage.work(timedelta(seconds=2))
+        if payload.get("cents", 0) > 100:
+            raise ValueError("the card\nwas declined")
+
+    @worker.recurring("0 9 * * MON-FRI", timezone="Europe/Berlin", id="daily")
+    @worker.action
+    def report(payload: dict[str, Any]) -> None: ...
+
+    stage = Rehearsal(worker, now=NOON)
+    return stage
+
+
+def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
+    """Ask what stands after each `$ `, and compare the answers with those in the file.
+
+    A comment lets time pass with runs, `# 2h passes`, or without, `# 10m lost`, or says `# deployed`.
+    With TRANSCRIPTS=write in the environment, the file is written as it is now, for a look at the difference.
+    """
+    kept, now = file.read_text(encoding="utf-8"), ""
+    for line in re.findall(r"(?m)^[$#] .*$", kept):
+        random.seed(1)  # waits after failed attempts are random
+        match line.split():
+            case ["#", length, "passes"]:
+                stage.let_time_pass(duration(length))
+            case ["#", length, "lost"]:
+                stage.work(duration(length))
+            case ["#", "deployed"]:
+                stage.deploy()
+        answer = ask(line[2:]) if line[0] == "$" else ""
+        for varying, mask in _VARYING.items():
+            answer = re.sub(varying, mask, answer)
+        now += f"{line}\n{answer}"
+    if os.environ.get("TRANSCRIPTS") == "write":
+        file.write_text(now, encoding="utf-8")
+    assert now == kept

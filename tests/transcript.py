@@ -17,7 +17,7 @@ from duebell_editor.cli.options import duration
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.support import NOON
 
-__all__ = ["check", "stage"]
+__all__ = ["check", "compare", "stage"]
 
 #: What differs from machine to machine, and from run to run.
 _VARYING = {
@@ -60,10 +60,9 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
     """Ask what stands after each `$ `, and compare the answers with those in the file.
 
     A comment lets time pass with runs, `# 2h passes`, or without, `# 10m lost`, or says `# deployed`.
-    With TRANSCRIPTS=write in the environment, the file is written as it is now, for a look at the difference.
     """
-    kept, now = file.read_text(encoding="utf-8"), ""
-    for line in re.findall(r"(?m)^[$#] .*$", kept):
+    now = ""
+    for line in re.findall(r"(?m)^[$#] .*$", file.read_text(encoding="utf-8")):
         random.seed(1)  # waits after failed attempts are random
         match line.split():
             case ["#", length, "passes"]:
@@ -76,6 +75,11 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
         for varying, mask in _VARYING.items():
             answer = re.sub(varying, mask, answer)
         now += f"{line}\n{answer}"
+    compare(file, now)
+
+
+def compare(file: Path, now: str) -> None:
+    """Compare the file with what it should be now; with TRANSCRIPTS=write in the environment, write that."""
     if os.environ.get("TRANSCRIPTS") == "write":
         file.write_text(now, encoding="utf-8")
-    assert now == kept
+    assert file.read_text(encoding="utf-8") == now

@@ -17,7 +17,7 @@ from duebell_editor.cli.options import duration
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.support import NOON
 
-__all__ = ["check", "compare", "stage"]
+__all__ = ["check", "compare", "masked", "stage"]
 
 #: What differs from machine to machine, and from run to run.
 _VARYING = {
@@ -72,10 +72,15 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
             case ["#", "deployed"]:
                 stage.deploy()
         answer = ask(line[2:]) if line[0] == "$" else ""
-        for varying, mask in _VARYING.items():
-            answer = re.sub(varying, mask, answer)
-        now += f"{line}\n{answer}"
+        now += f"{line}\n{masked(answer)}"
     compare(file, now)
+
+
+def masked(text: str) -> str:
+    """The text without what varies."""
+    for varying, mask in _VARYING.items():
+        text = re.sub(varying, mask, text)
+    return text
 
 
 def compare(file: Path, now: str) -> None:

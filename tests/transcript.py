@@ -17,7 +17,7 @@ from duebell_editor.cli.options import duration
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.support import NOON
 
-__all__ = ["check", "compare", "masked", "stage"]
+__all__ = ["check", "compare", "compare_row", "masked", "stage"]
 
 #: What differs from machine to machine, and from run to run.
 _VARYING = {
@@ -81,6 +81,13 @@ def masked(text: str) -> str:
     for varying, mask in _VARYING.items():
         text = re.sub(varying, mask, text)
     return text
+
+
+def compare_row(file: Path, name: str, now: str) -> None:
+    """Compare the row of this name, as `compare` does a file."""
+    rows = dict(line.split(": ", 1) for line in file.read_text(encoding="utf-8").splitlines())
+    rows[name] = masked(now)
+    compare(file, "".join(f"{row}: {text}\n" for row, text in rows.items()))
 
 
 def compare(file: Path, now: str) -> None:

@@ -1,5 +1,6 @@
 """The commands that change and show tasks: one, several, or those of a filter; recurring ones."""
 
+import logging
 import re
 import socket
 from datetime import timedelta
@@ -213,8 +214,9 @@ def test_a_backfill_counts_and_adds(duebell: Duebell, editor: Editor) -> None:
 
 
 def test_a_command_says_who_is_at_this_machine(
-    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "duebell.audit")
     monkeypatch.setenv("LOGNAME", "anna")
     monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
     assert Account().editor(by="http").changed_by == "anna@laptop via http"
@@ -223,6 +225,7 @@ def test_a_command_says_who_is_at_this_machine(
     monkeypatch.setattr(Context, "editor", lambda context: context.account.editor())
     assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
     assert editor.get("a").changed_by == "anna@laptop via cli"
+    assert [vars(record)["fields"]["where"] for record in caplog.records] == ["cli on laptop"]
     # And what the environment says wins
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
     assert Account().editor().changed_by == "night shift"

@@ -156,15 +156,6 @@ def test_a_recurring_task(duebell: Duebell) -> None:
     assert "max runs: 5" in text
 
 
-def test_preview(duebell: Duebell) -> None:
-    options = ("--timezone", "Europe/Berlin", "--start", "2027-03-27T12:00", "--count", "2")
-    out = duebell("preview", "cron(30 2 * * ? *)", *options).out
-    assert "every day at 02:30, Europe/Berlin" in out
-    assert "Sun 2027-03-28 03:00:00 +0200" in out
-    [document] = lines(duebell("preview", "cron(30 2 * * ? *)", *options, "--json").out)
-    assert document["starts_by"] == ["2027-03-28T01:03:30.000Z", "2027-03-29T00:33:30.000Z"]
-
-
 def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     duebell("add", "x", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
     assert duebell("update", "r", "--timezone", "America/New_York", "--payload", '{"n": 2}').status == 0

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 from duebell import Editor, Failure, LateRing, Problem, ProblemKind, Settings, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord, Fullest, Lane
+from duebell_shared.bell.arming import GRACE, ArmingRecord, Fullest, Lane
 from duebell_shared.bell.bell import BellState
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.instants import render
+from duebell_shared.instants import MILLISECOND, render
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.settings import Color
 from duebell_shared.tasks.status import RetentionPolicy
@@ -235,6 +235,16 @@ def test_a_lane_that_fills_and_a_relane_that_was_broken_off_are_told(
     scheduler.backend.armer.change(lambda record: replace(record, **fields))
     told = "; ".join(problem.what for problem in scheduler.editor.status().problems)
     assert (told.startswith(what), bool(told)) == (True, bool(what))
+
+
+@pytest.mark.parametrize(("late", "is_told"), [(GRACE, False), (GRACE + MILLISECOND, True)])
+def test_a_lease_that_ended_is_told_after_a_grace(
+    scheduler: Scheduler, late: timedelta, *, is_told: bool
+) -> None:
+    held = (Lane(owner="run", until=NOON - late),) * 4
+    scheduler.backend.armer.change(lambda record: replace(record, lanes=held))
+    kinds = [problem.kind for problem in scheduler.editor.status().problems]
+    assert (ProblemKind.LEASE_EXPIRED in kinds) is is_told
 
 
 def test_a_date_that_has_passed_is_not_overdue_when_it_was_just_added(scheduler: Scheduler) -> None:

@@ -44,7 +44,7 @@ def stage() -> Rehearsal:
 
     @worker.action(attempts=2)
     def charge(payload: dict[str, int]) -> None:
-        stage.work(timedelta(seconds=2))
+        made.work(timedelta(seconds=2))
         if payload.get("cents", 0) > 100:
             raise ValueError("the card\nwas declined")
 
@@ -52,8 +52,8 @@ def stage() -> Rehearsal:
     @worker.action
     def report(payload: dict[str, Any]) -> None: ...
 
-    stage = Rehearsal(worker, now=NOON)
-    return stage
+    made = Rehearsal(worker, now=NOON)
+    return made
 
 
 def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:

@@ -65,7 +65,7 @@ def test_a_country_has_the_holidays_of_the_library(monkeypatch: pytest.MonkeyPat
     with pytest.raises(InvalidInput, match=r"^country: "):
         country_calendar("XX", None, [2026])
     assert country_calendar("DE", None, range(2000, 2050)).source == "DE"
-    for years in ([], range(2000, 2051)):
+    for years in (range(0), range(2000, 2051)):
         with pytest.raises(InvalidInput, match=f"years: must be 1 to 50 years, such as .* not {len(years)}$"):
             country_calendar("DE", None, years)
     monkeypatch.setitem(sys.modules, "holidays", None)

@@ -34,7 +34,7 @@ def test_answers_and_refusals_are_as_kept() -> None:
     def events(*events: str) -> str:
         return "".join(f"BEGIN:VEVENT\n{one}\nEND:VEVENT\n" for one in events)
 
-    def message(body: object, **rights: tuple[str, ...]) -> list[str]:
+    def message(body: object, **rights: Any) -> list[str]:
         settings = Settings(**{f"intake_{name}": some for name, some in rights.items()})
         return [str(one.wanted) for one in entries_of(Message.of(record(body), NOON), settings)]
 

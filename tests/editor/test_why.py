@@ -31,7 +31,12 @@ def _whole_answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     random.seed(1)  # the times of tasks that wait for a limit are random
     answers: list[Why] = []
     real = Editor.why
-    monkeypatch.setattr(Editor, "why", lambda *given: answers.append(real(*given)) or answers[-1])
+
+    def why(editor: Editor, id: str) -> Why:
+        answers.append(real(editor, id))
+        return answers[-1]
+
+    monkeypatch.setattr(Editor, "why", why)
     yield
     compare_row(Path(__file__).with_name("why.txt"), request.node.name, msgspec.json.encode(answers).decode())
 

@@ -248,6 +248,12 @@ def test_a_task_that_does_not_wait_for_a_start(editor: Editor, scheduler: Schedu
     assert (why.starts_by, why.is_late) == (None, False)
 
 
+def test_a_run_is_at_work_on_it(editor: Editor, scheduler: Scheduler) -> None:
+    scheduler.become(editor.add("act", due=DUE, id="one"), Status.RUNNING)
+    scheduler.backend.armer.change(lambda record: record.claimed("run", now=NOON, until=DUE))
+    assert editor.why("one").what == "attempt 1 runs since 2026-11-21T12:00:00.000Z, in run run"
+
+
 def test_the_lateness_of_an_attempt_is_split(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     """The rule rings in the minute after the due date, and Lambda takes some seconds."""
     editor.add("act", due=DUE + 30 * SECOND, id="one")

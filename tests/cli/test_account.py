@@ -9,6 +9,7 @@ from typing import Any
 import boto3
 import botocore.session
 import pytest
+from botocore.exceptions import ProfileNotFound
 from botocore.stub import Stubber
 
 from duebell import Editor
@@ -158,6 +159,11 @@ def test_without_permission_it_names_the_way_out(aws: Stubber, *, is_encrypted: 
         aws.add_client_error("get_function_configuration", "AccessDenied")
     with pytest.raises(AwsRefused, match=r"AccessDenied.* set the variables that `duebell deploy` prints"):
         _ = Account(name="sales", region="eu-north-1").settings
+
+
+def test_a_profile_that_is_not_there_is_told_before_anything_is_called() -> None:
+    with pytest.raises(ProfileNotFound, match="could not be found"):
+        _ = Account(profile="nope", region="eu-north-1").session
 
 
 def test_without_a_region_it_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,12 +197,6 @@ def test_a_queue_comes_out_and_goes_in_again(duebell: Duebell, tmp_path: Path) -
     assert (status, "line 3: is no task that was exported" in err) == (2, True)
 
 
-def test_more_lanes(duebell: Duebell) -> None:
-    assert duebell("relane", "9").out.split() == ["lanes", "9", "moved", "0"]
-    status, _, err = duebell("relane", "65")
-    assert (status, "must be 9, as many as there are, to 64" in err) == (2, True)
-
-
 def test_many_are_added_from_a_file(duebell: Duebell, editor: Editor, file: Path) -> None:
     file.write_text(
         '{"action": "x", "due": "2026-12-31T09:00+01:00", "id": "a", "payload": {"n": 1}}\n'

@@ -2,13 +2,14 @@
 
 import json
 import re
+import sys
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from duebell import Calendar, Editor, InvalidInput
-from duebell_editor.library.calendars import country_calendar, ics_calendar
+from duebell_editor.library.calendars import country_calendar
 from tests.cli.program import Duebell
 
 ICS = """BEGIN:VCALENDAR
@@ -55,7 +56,7 @@ def test_a_preview_names_what_is_skipped_and_why(duebell: Duebell, editor: Edito
     assert "not on holidays (de)" in " ".join(duebell("show", "one").out.split())
 
 
-def test_a_country_has_the_holidays_of_the_library() -> None:
+def test_a_country_has_the_holidays_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("holidays")
     berlin = country_calendar("DE", "BE", range(2026, 2028))
     assert (berlin.ends, berlin.source, berlin.weekend) == (date(2027, 12, 31), "DE-BE", (5, 6))
@@ -63,18 +64,10 @@ def test_a_country_has_the_holidays_of_the_library() -> None:
     assert {day.year for day in berlin.days} == {2026, 2027}
     with pytest.raises(InvalidInput, match=r"^country: "):
         country_calendar("XX", None, [2026])
-    with pytest.raises(InvalidInput, match="must be 1 to 50 years"):
-        country_calendar("DE", None, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("no calendar", "has no all-day events"),
-        (ICS.replace("SUMMARY:New", "RRULE:FREQ=YEARLY\nSUMMARY:New"), "its event 'New Year' recurs"),
-        (ICS.replace("20270101", "20271301"), "its event 'New Year' has no such day"),
-    ],
-)
-def test_a_file_that_cannot_be_a_calendar_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(InvalidInput, match=reason):
-        ics_calendar(text)
+    assert country_calendar("DE", None, range(2000, 2050)).source == "DE"
+    for years in (range(0), range(2000, 2051)):
+        with pytest.raises(InvalidInput, match=f"years: must be 1 to 50 years, such as .* not {len(years)}$"):
+            country_calendar("DE", None, years)
+    monkeypatch.setitem(sys.modules, "holidays", None)
+    with pytest.raises(InvalidInput, match=r"^country: needs the package holidays: pip install 'duebell\[c"):
+        country_calendar("DE", None, [2026])

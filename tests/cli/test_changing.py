@@ -1,5 +1,6 @@
 """The commands that change and show tasks: one, several, or those of a filter; recurring ones."""
 
+import logging
 import re
 import socket
 from datetime import timedelta
@@ -155,15 +156,6 @@ def test_a_recurring_task(duebell: Duebell) -> None:
     assert "max runs: 5" in text
 
 
-def test_preview(duebell: Duebell) -> None:
-    options = ("--timezone", "Europe/Berlin", "--start", "2027-03-27T12:00", "--count", "2")
-    out = duebell("preview", "cron(30 2 * * ? *)", *options).out
-    assert "every day at 02:30, Europe/Berlin" in out
-    assert "Sun 2027-03-28 03:00:00 +0200" in out
-    [document] = lines(duebell("preview", "cron(30 2 * * ? *)", *options, "--json").out)
-    assert document["starts_by"] == ["2027-03-28T01:03:30.000Z", "2027-03-29T00:33:30.000Z"]
-
-
 def test_a_task_is_changed(duebell: Duebell, editor: Editor) -> None:
     duebell("add", "x", "--schedule", "0 9 * * *", "--timezone", "Europe/Berlin", "--id", "r")
     assert duebell("update", "r", "--timezone", "America/New_York", "--payload", '{"n": 2}').status == 0
@@ -213,8 +205,9 @@ def test_a_backfill_counts_and_adds(duebell: Duebell, editor: Editor) -> None:
 
 
 def test_a_command_says_who_is_at_this_machine(
-    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch
+    duebell: Duebell, editor: Editor, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level(logging.INFO, "duebell.audit")
     monkeypatch.setenv("LOGNAME", "anna")
     monkeypatch.setattr(socket, "gethostname", lambda: "laptop")
     assert Account().editor(by="http").changed_by == "anna@laptop via http"
@@ -223,6 +216,7 @@ def test_a_command_says_who_is_at_this_machine(
     monkeypatch.setattr(Context, "editor", lambda context: context.account.editor())
     assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
     assert editor.get("a").changed_by == "anna@laptop via cli"
+    assert [vars(record)["fields"]["where"] for record in caplog.records] == ["cli on laptop"]
     # And what the environment says wins
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
     assert Account().editor().changed_by == "night shift"

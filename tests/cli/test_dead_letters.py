@@ -5,6 +5,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from starlette.testclient import TestClient
 
 from duebell import Editor, InvalidQuery, Settings
@@ -103,6 +104,23 @@ def test_they_are_sent_back_and_one_or_all_of_a_queue_are_deleted(
     assert duebell("dead-letters", "--delete", "failed-runs").out.split() == ["deleted", "1"]
     assert bodies(session, "duebell-failed-runs") == []
     assert len(bodies(session, "duebell-lost-rings")) == 1
+
+
+def test_a_queue_that_cannot_be_used_is_named(duebell: Duebell, session: boto3.Session) -> None:
+    denied = [ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "ReceiveMessage")]
+
+    def refuse(**_: object) -> None:
+        for error in denied:
+            raise error
+
+    session.events.register("before-call.sqs.ReceiveMessage", refuse)
+    why = f"cannot be used: {denied[0]}"
+    refused = duebell("dead-letters", "--delete", "intake")
+    assert refused == (5, "", f"error: the queue {INTAKE}-dead-letters {why}\n")
+    denied.clear()
+    sqs = session.client("sqs")
+    sqs.delete_queue(QueueUrl=sqs.get_queue_url(QueueName="duebell-failed-runs")["QueueUrl"])
+    assert duebell("dead-letters") == (5, "", "error: the queue duebell-failed-runs does not exist\n")
 
 
 def test_the_api_lists_sends_back_and_deletes_them(backend: Backend, session: boto3.Session) -> None:

@@ -51,11 +51,6 @@ def test_a_list_in_a_pipe_is_a_row_for_each_task(duebell: Duebell, editor: Edito
     assert "\x1b" not in out + failed
 
 
-def test_an_empty_list_says_so(duebell: Duebell) -> None:
-    assert duebell("list") == duebell("failures") == (0, "", "nothing found\n")
-    assert duebell("list", "--json") == (0, "", "")
-
-
 def test_list_filters_and_goes_on(duebell: Duebell) -> None:
     for hours, action in ((1, "a"), (2, "b"), (3, "a")):
         duebell("add", action, "--in", f"{hours}h", "--id", f"t{hours}")

@@ -1,6 +1,5 @@
 """`status`, `doctor` and `failures`: what they say, their exit statuses, and one verdict everywhere."""
 
-import re
 import shlex
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -19,12 +18,6 @@ from tests.cli.program import Duebell, fail, lines
 from tests.shared.on_moto import swap
 from tests.support import NOON, Clock
 from tests.worker.other_runs import key_of
-
-
-def test_status_says_that_the_rule_is_parked_while_nothing_is_due(duebell: Duebell) -> None:
-    assert re.search("(?m)^rings at +parked *$", duebell("status").out)
-    duebell("add", "x", "--in", "1h")
-    assert re.search(r"(?m)^rings at +2026-11-21 13:00:00 UTC \(in 1 h\) *$", duebell("status").out)
 
 
 def test_doctor_says_that_nobody_is_told_and_that_is_no_problem(

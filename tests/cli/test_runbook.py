@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
+from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ import msgspec
 import pytest
 from botocore.exceptions import ClientError
 
-from duebell import AwsRefused, Calendar, Editor, Settings, Status, Then, Worker
+from duebell import AwsRefused, Calendar, Editor, Problem, Settings, Status, Then, Worker
 from duebell_editor.cli.account import Account
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
@@ -25,6 +26,7 @@ from tests.cli.runbook import ALARMS, PROBLEMS, aws
 from tests.editor.test_doctor import delete_all, delete_permission, delete_rule, delete_target, deliver
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Clock, create_function, let_ring
+from tests.transcript import compare_row
 from tests.worker.other_runs import die, die_while_running
 
 pytestmark = [pytest.mark.moto, pytest.mark.filterwarnings("ignore::duebell.UnknownAction")]
@@ -44,8 +46,11 @@ class Night(NamedTuple):
 
     def problems(self) -> dict[str, str]:
         """The ways out that the doctor gives, by the kinds of the problems."""
+        return {one.kind.value: one.way_out for one in self.found()}
+
+    def found(self) -> list[Problem]:
         diagnosis = self.editor.doctor()
-        return {one.kind.value: one.way_out for one in (*diagnosis.status.problems, *diagnosis.advice)}
+        return [*diagnosis.status.problems, *diagnosis.advice]
 
     def send(self, queue: str) -> None:
         sqs = self.session.client("sqs")
@@ -328,7 +333,9 @@ def test_the_command_of_the_runbook_ends_the_fault(name: str, night: Night, dueb
     steps = SCENES[name](night)
     words = next(steps)
     problem = name.replace("-", "_")
-    way_out = night.problems().get(problem, "")
+    found = night.found()
+    compare_row(Path(__file__).with_name("problems.txt"), name, msgspec.json.encode(found).decode())
+    way_out = next((one.way_out for one in found if one.kind == problem), "")
     assert bool(way_out) is (problem in PROBLEMS)
     # When the command is run as it is printed, if there is one; else doctor and page say the same
     if row.command is None:

@@ -1,11 +1,13 @@
 """The status: when all is well, what is wrong with the rule, the tasks or the lanes, and when AWS refuses."""
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import boto3
+import msgspec
 import pytest
 from botocore.model import OperationModel
 from msgspec.structs import replace
@@ -13,17 +15,18 @@ from msgspec.structs import replace
 from duebell import Editor, Failure, LateRing, Problem, ProblemKind, Settings, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.arming import ArmingRecord, Fullest, Lane
+from duebell_shared.bell.arming import GRACE, ArmingRecord, Fullest, Lane
 from duebell_shared.bell.bell import BellState
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.errors import AwsRefused, AwsUnavailable, NotDeployed
-from duebell_shared.instants import render
+from duebell_shared.instants import MILLISECOND, render
 from duebell_shared.queue.lane_sizes import GIGABYTE
 from duebell_shared.settings import Color
 from duebell_shared.tasks.status import RetentionPolicy
 from tests.editor.memory import Scheduler
 from tests.shared.on_moto import swap
 from tests.support import NOON, REGION, Calls, Clock, SetFor
+from tests.transcript import compare_row
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -104,11 +107,12 @@ def test_a_table_whose_past_index_cannot_be_read_says_why_and_goes_on(
         editor.relane(8)
 
 
-def test_a_table_that_is_not_there(session: boto3.Session) -> None:
-    editor = Editor(Settings(table="other"), session=session)
+def test_a_table_that_is_not_there(session: boto3.Session, clock: Clock) -> None:
+    editor = Editor(backend=Backend.connect(Settings(table="other"), session, clock=clock))
     found = problem(editor, ProblemKind.TABLE)
     assert found.what == "there is no DynamoDB table 'other' in eu-central-1"
-    assert (editor.status().lanes, editor.status().expression) == (0, "")
+    told = msgspec.json.encode(editor.status()).decode()
+    compare_row(Path(__file__).with_name("status.txt"), "without a table", told)
     assert [one.kind for one in editor.doctor().status.problems] == [ProblemKind.TABLE]
 
 
@@ -231,6 +235,16 @@ def test_a_lane_that_fills_and_a_relane_that_was_broken_off_are_told(
     scheduler.backend.armer.change(lambda record: replace(record, **fields))
     told = "; ".join(problem.what for problem in scheduler.editor.status().problems)
     assert (told.startswith(what), bool(told)) == (True, bool(what))
+
+
+@pytest.mark.parametrize(("late", "is_told"), [(GRACE, False), (GRACE + MILLISECOND, True)])
+def test_a_lease_that_ended_is_told_after_a_grace(
+    scheduler: Scheduler, late: timedelta, *, is_told: bool
+) -> None:
+    held = (Lane(owner="run", until=NOON - late),) * 4
+    scheduler.backend.armer.change(lambda record: replace(record, lanes=held))
+    kinds = [problem.kind for problem in scheduler.editor.status().problems]
+    assert (ProblemKind.LEASE_EXPIRED in kinds) is is_told
 
 
 def test_a_date_that_has_passed_is_not_overdue_when_it_was_just_added(scheduler: Scheduler) -> None:

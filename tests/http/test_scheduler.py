@@ -40,16 +40,6 @@ def test_a_recurring_task_tells_its_next_occurrences(
     assert task["recurrence"]["upcoming"] == [f"2026-11-{day}T09:00:00.000Z" for day in days]
 
 
-def test_a_preview(client: TestClient) -> None:
-    body = {"schedule": "at(2199-12-31T09:00:00)", "timezone": "Asia/Kolkata"}
-    assert client.post("/api/preview", json=body).json() == {
-        "words": "once, on 2199-12-31 at 09:00, Asia/Kolkata",
-        "occurrences": ["2199-12-31T03:30:00.000Z"],
-        "starts_by": ["2199-12-31T03:33:30.000Z"],
-        "on_holidays": [],
-    }
-
-
 def test_a_range_is_backfilled(client: TestClient, editor: Editor) -> None:
     editor.add("report", schedule="0 9 * * *", id="a/b")
     body = {"start": "2026-11-20T00:00:00Z", "end": "2026-11-21T12:00:00Z"}

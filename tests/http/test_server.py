@@ -57,10 +57,21 @@ def test_any_id_can_be_addressed(editor: Editor) -> None:
             assert editor.get(id).status == "cancelled"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1"])
-def test_without_a_token_it_serves_this_machine_only(editor: Editor, host: str) -> None:
-    with pytest.raises(InvalidSettings, match="and that needs a token: "):
-        serve(editor, host)
+@pytest.mark.parametrize(
+    ("host", "port", "why"),
+    [
+        *((host, 0, f"host: {host} can be reached from .* needs a token: ") for host in ("0.0.0.0", "::")),
+        ("192.168.1.1", 0, "host: 192.168.1.1 can be reached from other machines, and that needs a token: "),
+        ("here", 0, "host: must be an address of this machine, not 'here'"),
+        ("localhost", 65_536, "port: must be 0 to 65535, not 65536"),
+        ("localhost", -1, "port: must be 0 to 65535, not -1"),
+    ],
+)
+def test_an_address_that_it_cannot_serve_on_is_refused(
+    editor: Editor, host: str, port: int, why: str
+) -> None:
+    with pytest.raises(InvalidSettings, match=f"^{why}"):
+        serve(editor, host, port, started=lambda _: pytest.fail("it serves"))
 
 
 def test_streams_of_changes_end_with_the_server(editor: Editor) -> None:

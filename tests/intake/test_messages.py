@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from duebell import InvalidTask, NewTask
+from duebell import NewTask
 from duebell_editor.intake.messages import Change, Entry, Message, entries_of
 from duebell_shared.tasks.status import Verb
 from duebell_shared.tasks.task import IntakeMark
@@ -86,47 +86,3 @@ def test_changes_have_the_fields_of_the_api() -> None:
     several = [{"do": "cancel", "id": "a"}, {"do": "cancel", "id": "a"}]
     marks = [entry.wanted.mark for entry in read(several) if isinstance(entry.wanted, Change)]
     assert marks == [IntakeMark(source="m-1"), IntakeMark(source="m-1", place=1)]
-
-
-WRONG = {
-    "no JSON": ("{", "message", "is not JSON as it is taken here"),
-    "no object": (7, "message", "must be a JSON object or a list of them, not 7"),
-    "a list in a list": ([[{}]], "message", "must be a JSON object"),
-    "another event": ({"detail-type": "order.placed", "detail": {}}, "detail-type", "duebell.add"),
-    "an event of no object": ({"detail-type": "duebell.add", "detail": 1}, "detail", "must be an object"),
-    "an event that says it twice": (
-        {"detail-type": "duebell.add", "detail": {"do": "add"}},
-        "do",
-        "leave it out",
-    ),
-    "an unknown verb": ({"do": "pause", "id": "a"}, "do", "not one of add, move, update, cancel"),
-    "a backfill without an end": ({"do": "backfill", "id": "a", "start": DUE["due"]}, "end", "is missing"),
-    "a backfill of more": ({"do": "backfill", "id": "a", "payload": 1}, "payload", "is no field for do"),
-    "an unknown field": ({"action": "a", "dueDate": "x"}, "dueDate", "the fields are action, payload, due"),
-    "replacing": ({"action": "a", "if_exists": "replace", **DUE}, "if_exists", "do 'update'"),
-    "failing": ({"action": "a", "if_exists": "fail", **DUE}, "if_exists", "may come twice"),
-    "pushing nothing named": ({**PUSH, **DUE}, "id", "a push needs one"),
-    "pushing what recurs": ({**PUSH, "id": "a", "schedule": "rate(1 day)"}, "schedule", "cannot be pushed"),
-    "a limit below nothing": ({**PUSH, **DUE, "id": "a", "max_wait": -1}, "max_wait", "a millisecond or"),
-    "a limit without a push": ({"action": "a", "id": "a", "max_wait": 60, **DUE}, "max_wait", "needs if_"),
-    "a change of nothing named": ({"do": "cancel"}, "id", "name the task to cancel"),
-    "a cancel with a due date": ({"do": "cancel", "id": "a", **DUE}, "due", "which takes id"),
-    "a move of more": ({"do": "move", "id": "a", **DUE, "payload": 1}, "payload", "takes id, due, in"),
-    "a move to nowhere": ({"do": "move", "id": "a"}, "due", "is missing: give a time or a length"),
-    "a change of nothing": ({"do": "update", "id": "a"}, "change", "is empty"),
-}
-
-
-@pytest.mark.parametrize(("body", "field", "says"), WRONG.values(), ids=WRONG.keys())
-def test_a_wrong_entry_names_the_field_and_the_way_out(body: object, field: str, says: str) -> None:
-    error = wanted(body)
-    assert isinstance(error, InvalidTask), error
-    assert error.field == field
-    assert says in error.reason
-
-
-def test_a_long_list_is_refused_as_the_api_does() -> None:
-    [entry] = read([{}] * 1_001)
-    assert isinstance(entry.wanted, InvalidTask)
-    assert "1,001, and at most 1,000" in entry.wanted.reason
-    assert len(read([{}] * 1_000)) == 1_000

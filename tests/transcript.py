@@ -1,0 +1,97 @@
+"""Transcripts: whole answers of the program in a file, which are compared with what it answers now."""
+
+import os
+import random
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from duebell import Worker
+from duebell.testing import Rehearsal
+from duebell_editor.cli.options import duration
+from duebell_shared.schedules.zones import TZDATA_VERSION
+from tests.support import NOON
+
+__all__ = ["check", "compare", "compare_row", "masked", "stage"]
+
+#: What differs from machine to machine, and from run to run.
+_VARYING = {
+    r"\b[0-9a-f]{32}\b": "<hash>",
+    r"\b[0-9a-f]{12}\b": "<version>",
+    r"(?s)Traceback.*?ValueError": "<traceback>",
+    rf"\b({'|'.join(map(re.escape, [TZDATA_VERSION, version('duebell'), python_version()]))})\b": "<release>",
+}
+
+
+@dataclass
+class Letter:
+    to: str
+    copies: int = 1
+
+
+def stage() -> Rehearsal:
+    """A scheduler with the worker of the transcripts."""
+    worker = Worker()
+
+    @worker.action(at_most=5, per_second=10)
+    def mail(letter: Letter) -> dict[str, str]:
+        return {"sent": letter.to}
+
+    @worker.action(attempts=2)
+    def charge(payload: dict[str, int]) -> None:
+        made.work(timedelta(seconds=2))
+        if payload.get("cents", 0) > 100:
+            raise ValueError("the card\nwas declined")
+
+    @worker.recurring("0 9 * * MON-FRI", timezone="Europe/Berlin", id="daily")
+    @worker.action
+    def report(payload: dict[str, Any]) -> None: ...
+
+    made = Rehearsal(worker, now=NOON)
+    return made
+
+
+def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
+    """Ask what stands after each `$ `, and compare the answers with those in the file.
+
+    A comment lets time pass with runs, `# 2h passes`, or without, `# 10m lost`, or says `# deployed`.
+    """
+    now = ""
+    for line in re.findall(r"(?m)^[$#] .*$", file.read_text(encoding="utf-8")):
+        random.seed(1)  # waits after failed attempts are random
+        match line.split():
+            case ["#", length, "passes"]:
+                stage.let_time_pass(duration(length))
+            case ["#", length, "lost"]:
+                stage.work(duration(length))
+            case ["#", "deployed"]:
+                stage.deploy()
+        answer = ask(line[2:]) if line[0] == "$" else ""
+        now += f"{line}\n{masked(answer)}"
+    compare(file, now)
+
+
+def masked(text: str) -> str:
+    """The text without what varies."""
+    for varying, mask in _VARYING.items():
+        text = re.sub(varying, mask, text)
+    return text
+
+
+def compare_row(file: Path, name: str, now: str) -> None:
+    """Compare the row of this name, as `compare` does a file."""
+    rows = dict(line.split(": ", 1) for line in file.read_text(encoding="utf-8").splitlines())
+    rows[name] = masked(now)
+    compare(file, "".join(f"{row}: {text}\n" for row, text in rows.items()))
+
+
+def compare(file: Path, now: str) -> None:
+    """Compare the file with what it should be now; with TRANSCRIPTS=write in the environment, write that."""
+    if os.environ.get("TRANSCRIPTS") == "write":
+        file.write_text(now, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == now

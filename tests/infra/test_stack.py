@@ -59,7 +59,7 @@ def change(status: str, reason: str = "") -> Call:
 
 EXECUTED: Call = ("execute_change_set", {"ChangeSetName": CHANGE}, {})
 DELETED: Call = ("delete_stack", {"StackName": ID}, {})
-NONE, OLD = looked(None), looked("UPDATE_COMPLETE")
+NONE, OLD, UPDATED = looked(None), looked("UPDATE_COMPLETE"), looked("UPDATE_COMPLETE", ID)
 GONE: Call = ("describe_stack_events", {"StackName": ID}, f"Stack [{ID}] does not exist")
 #: A change set of an old stack, which is ready.
 READY = [OLD, OLD, made("UPDATE"), change("CREATE_COMPLETE"), events(), EXECUTED]
@@ -99,23 +99,11 @@ def applied(stack: Stack) -> str:
 
 def test_each_step_of_a_change_is_told_once_in_its_order(over: Any, said: list[str]) -> None:
     old = ["CREATE_COMPLETE Table", "CREATE_IN_PROGRESS Table"]
-    stack = over(
-        [
-            OLD,
-            OLD,
-            made("UPDATE"),
-            change("CREATE_PENDING"),
-            change("CREATE_COMPLETE"),
-            events(*old),
-            EXECUTED,
-        ]
-        + [looked("UPDATE_IN_PROGRESS", ID), events("UPDATE_IN_PROGRESS Worker", *old, more="unread")]
-        + [
-            looked("UPDATE_COMPLETE", ID),
-            events("UPDATE_COMPLETE duebell", "DELETE_FAILED Old: in use", more="2"),
-        ]
-        + [events("UPDATE_COMPLETE Worker", "UPDATE_IN_PROGRESS Worker", token="2", more="unread")]
-    )
+    made_ready = [made("UPDATE"), change("CREATE_PENDING"), change("CREATE_COMPLETE")]
+    first = [looked("UPDATE_IN_PROGRESS", ID), events("UPDATE_IN_PROGRESS Worker", *old, more="unread")]
+    last = events("UPDATE_COMPLETE duebell", "DELETE_FAILED Old: in use", more="2")
+    rest = events("UPDATE_COMPLETE Worker", "UPDATE_IN_PROGRESS Worker", token="2", more="unread")
+    stack = over([OLD, OLD, *made_ready, events(*old), EXECUTED, *first, UPDATED, last, rest])
     assert applied(stack) == "updated"
     assert said == [
         "  UPDATE_IN_PROGRESS   Worker",
@@ -185,7 +173,7 @@ def test_deleting_waits_until_it_is_gone_and_says_if_it_was_there(over: Any) -> 
     steps = [looked("DELETE_IN_PROGRESS", ID), events("DELETE_IN_PROGRESS Rule")]
     assert over([OLD, events(), DELETED, *steps, looked(None, ID), GONE]).delete() is True
     failed = [looked("DELETE_FAILED", ID), events("DELETE_FAILED Role: in use")]
-    with pytest.raises(DeployFailed, match="^the stack duebell is in DELETE_FAILED: Role: in use$"):
+    with pytest.raises(DeployFailed, match=r"^the stack duebell is in DELETE_FAILED: Role: in use$"):
         over([OLD, events(), DELETED, *failed]).delete()
 
 

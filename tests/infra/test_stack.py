@@ -40,15 +40,10 @@ def events(*texts: str, token: str | None = None, more: str | None = None) -> Ca
 
 
 def made(kind: str) -> Call:
-    asked = {
-        "StackName": "duebell",
-        "ChangeSetName": ANY,
-        "ChangeSetType": kind,
-        "TemplateBody": "Resources: {}",
-        "Parameters": [{"ParameterKey": "Name", "ParameterValue": "duebell"}],
-        "Capabilities": ["CAPABILITY_IAM"],
-        "Tags": [{"Key": "duebell", "Value": "duebell"}],
-    }
+    asked: dict[str, Any] = {"StackName": "duebell", "ChangeSetName": ANY, "ChangeSetType": kind}
+    asked |= {"TemplateBody": "Resources: {}", "Capabilities": ["CAPABILITY_IAM"]}
+    asked |= {"Tags": [{"Key": "duebell", "Value": "duebell"}]}
+    asked |= {"Parameters": [{"ParameterKey": "Name", "ParameterValue": "duebell"}]}
     return "create_change_set", asked, {"Id": CHANGE, "StackId": ID}
 
 
@@ -139,25 +134,20 @@ FAILED = [
     "CREATE_FAILED Role: no right",
     "UPDATE_IN_PROGRESS Role: not a failure",
 ]
+UNDONE = looked("UNDONE", ID)
 RUNNING = [looked("UPDATE_IN_PROGRESS", ID), events()]
 
 
 @pytest.mark.parametrize(
     ("calls", "says"),
     [
-        (
-            [looked("UPDATE_ROLLBACK_IN_PROGRESS")],
-            " is being changed already (UPDATE_ROLLBACK_IN_PROGRESS): wait till it is done",
-        ),
+        ([looked("A_IN_PROGRESS")], " is being changed already (A_IN_PROGRESS): wait till it is done"),
         ([OLD, OLD, made("UPDATE"), change("FAILED", "a cycle")], ": a cycle"),
         (
             [OLD, OLD, made("UPDATE"), *[change("CREATE_PENDING")] * 2],
             ": the change set did not become ready",
         ),
-        (
-            [*READY, looked("UPDATE_ROLLBACK_COMPLETE", ID), events(*FAILED)],
-            " is in UPDATE_ROLLBACK_COMPLETE: Role: no right; Worker: no memory",
-        ),
+        ([*READY, UNDONE, events(*FAILED)], " is in UNDONE: Role: no right; Worker: no memory"),
         ([*READY, looked("UPDATE_FAILED", ID), events()], " is in UPDATE_FAILED: no reason given"),
         ([*READY, *RUNNING, *RUNNING], " was not done after 30 minutes; look in AWS"),
     ],

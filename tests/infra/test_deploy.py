@@ -14,7 +14,7 @@ from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.artifacts import Artifacts
-from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.deploy import Deployment, deploy, destroy
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.expression import SENTINEL
@@ -91,12 +91,12 @@ def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> N
     assert applied["DeliveryQueues"] == QUEUE
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
     for name in ("Deliveries", "DeliveryQueues"):
-        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it"):
+        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it out$"):
             deployed(lambda: None, before=UPDATE, parameters={name: "x"})
 
 
 def test_a_first_deployment_needs_actions_or_a_delivery(deployed: Any) -> None:
-    with pytest.raises(InvalidDeployment, match=r"actions: is missing.*--deliver") as refused:
+    with pytest.raises(InvalidDeployment, match=r"missing: name the .*--deliver NAME=ARN`\)$") as refused:
         deployed(lambda: None, before={}, actions=None)
     assert refused.value.field == "actions"
     deployed(lambda: None, before={}, actions=None, deliver={"remind": {"to": QUEUE}})
@@ -107,7 +107,8 @@ def test_what_code_delivers_to_stays_permitted_while_it_is_not_known(deployed: A
     applied: dict[str, str] = {}
     said = deployed(applied.update, before=before, in_code=None)
     assert applied["DeliveryTopics"] == before["DeliveryTopics"]
-    assert any("not known, as it was not imported, so DeliveryTopics stay" in line for line in said)
+    kept = "as it was not imported, so DeliveryTopics stay permitted"
+    assert f"deliveries in code are not known, {kept}" in said
     deployed(applied.update, before=before, in_code=())
     assert applied["DeliveryTopics"] == ""
 
@@ -183,8 +184,8 @@ def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed
         ({"MemorySize": "1"}, "MemorySize: must be 128 to 10240, not '1'"),
         ({"LatenessMilliseconds": "1"}, "LatenessMilliseconds: must be 60000 or more, not '1'"),
         ({"Tracing": "on"}, "Tracing: must be yes or no, not 'on'"),
-        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together"),
-        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together"),
+        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
+        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused_before_anything_is_built(
@@ -239,6 +240,17 @@ def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(
 
     with pytest.raises(InvalidDeployment, match=said):
         deployed(update, before=UPDATE, python="3.11", parameters=parameters)
+
+
+@pytest.mark.usefixtures("editor")
+def test_a_stack_leaves_its_table_unless_that_is_to_be_deleted(session: boto3.Session) -> None:
+    said: list[str] = []
+    for delete_table in (False, True, True):
+        destroy(session, "duebell", delete_table=delete_table, say=said.append)
+    way = "takes it up again, and `duebell destroy --name duebell --delete-table` deletes it"
+    kept = f"table duebell: kept, with every task in it; the next deployment {way}"
+    stack = "stack duebell: there is none"
+    assert said == [stack, kept, stack, "table duebell: deleted", stack, "table duebell: there is none"]
 
 
 @pytest.fixture

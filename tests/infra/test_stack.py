@@ -48,8 +48,7 @@ def made(kind: str) -> Call:
 
 
 def change(status: str, reason: str = "") -> Call:
-    asked = {"ChangeSetName": CHANGE}
-    return "describe_change_set", asked, {"Status": status, "StatusReason": reason}
+    return "describe_change_set", {"ChangeSetName": CHANGE}, {"Status": status, "StatusReason": reason}
 
 
 EXECUTED: Call = ("execute_change_set", {"ChangeSetName": CHANGE}, {})
@@ -128,12 +127,7 @@ def test_nothing_to_change_leaves_no_change_set(over: Any, why: str) -> None:
     assert applied(stack) == "nothing to change"
 
 
-FAILED = [
-    "UPDATE_FAILED Rule: Resource update cancelled",
-    "UPDATE_FAILED Worker: no memory",
-    "CREATE_FAILED Role: no right",
-    "UPDATE_IN_PROGRESS Role: not a failure",
-]
+FAILED = "UPDATE_FAILED Rule: update cancelled", "UPDATE_FAILED Worker: no memory", "CREATE_FAILED Role: none"
 UNDONE = looked("UNDONE", ID)
 RUNNING = [looked("UPDATE_IN_PROGRESS", ID), events()]
 
@@ -147,7 +141,10 @@ RUNNING = [looked("UPDATE_IN_PROGRESS", ID), events()]
             [OLD, OLD, made("UPDATE"), *[change("CREATE_PENDING")] * 2],
             ": the change set did not become ready",
         ),
-        ([*READY, UNDONE, events(*FAILED)], " is in UNDONE: Role: no right; Worker: no memory"),
+        (
+            [*READY, UNDONE, events(*FAILED, "UPDATE_IN_PROGRESS A")],
+            " is in UNDONE: Role: none; Worker: no memory",
+        ),
         ([*READY, looked("UPDATE_FAILED", ID), events()], " is in UPDATE_FAILED: no reason given"),
         ([*READY, *RUNNING, *RUNNING], " was not done after 30 minutes; look in AWS"),
     ],
@@ -184,9 +181,7 @@ def test_another_error_of_aws_is_told_with_the_stack(over: Any) -> None:
         over([OLD, ("describe_stack_events", {"StackName": ID}, "bad id")]).delete()
 
 
-def test_a_template_that_is_missing_is_told_with_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_template_is_told_with_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "__file__", str(tmp_path / "installed" / "deploy" / "stack.py"))
     says = f"template.yaml is missing from {tmp_path / 'installed'}: install duebell again"
     with pytest.raises(DeployFailed, match=f"^{re.escape(says)}$"):

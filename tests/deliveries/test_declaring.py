@@ -25,9 +25,6 @@ def test_an_action_and_a_delivery_cannot_have_the_same_name(worker: Worker) -> N
         worker.deliver("remind", to=QUEUE)
     with pytest.raises(ValueError, match="there is an action 'remind' already"):
         worker.action("remind")(lambda: None)
-    worker.action("act")(lambda: None)
-    with pytest.raises(ValueError, match="there is an action 'act' already"):
-        worker.deliver("act", to=QUEUE)
 
 
 def test_a_delivery_is_added_and_cannot_be_called(worker: Worker) -> None:

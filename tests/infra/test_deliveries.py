@@ -81,11 +81,8 @@ def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], says: str) -> No
 
 def test_other_options_give_a_value_to_each_name_once() -> None:
     assert pairs("--env", ["A=1", "B=b=c", "C="]) == {"A": "1", "B": "b=c", "C": ""}
-    for given, says in (
-        ("A", "'A' is not NAME=VALUE"),
-        ("=1", "'=1' is not NAME=VALUE"),
-        ("B=2", "B is given twice"),
-    ):
+    wrong = {"A": "'A' is not NAME=VALUE", "=1": "'=1' is not NAME=VALUE", "B=2": "B is given twice"}
+    for given, says in wrong.items():
         with pytest.raises(typer.BadParameter, match=f"^--env {says}$"):
             pairs("--env", ["B=1", given])
     assert [without_none(one) for one in ("none", "a:b", "", None)] == ["", "a:b", "", None]

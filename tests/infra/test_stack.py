@@ -55,8 +55,9 @@ EXECUTED: Call = ("execute_change_set", {"ChangeSetName": CHANGE}, {})
 DELETED: Call = ("delete_stack", {"StackName": ID}, {})
 NONE, OLD, UPDATED = looked(None), looked("UPDATE_COMPLETE"), looked("UPDATE_COMPLETE", ID)
 GONE: Call = ("describe_stack_events", {"StackName": ID}, f"Stack [{ID}] does not exist")
-#: A change set of an old stack, which is ready.
-READY = [OLD, OLD, made("UPDATE"), change("CREATE_COMPLETE"), events(), EXECUTED]
+#: A change set of an old stack, made and ready.
+MADE = [OLD, OLD, made("UPDATE")]
+READY = [*MADE, change("CREATE_COMPLETE"), events(), EXECUTED]
 CREATED = [made("CREATE"), change("CREATE_COMPLETE"), GONE, EXECUTED, looked("CREATE_COMPLETE", ID), events()]
 
 
@@ -123,11 +124,10 @@ def test_the_remains_of_a_failure_are_deleted_first(over: Any, said: list[str], 
 @pytest.mark.parametrize("why", ["The submitted information didn't contain changes.", "No updates are to be"])
 def test_nothing_to_change_leaves_no_change_set(over: Any, why: str) -> None:
     deleted: Call = ("delete_change_set", {"ChangeSetName": CHANGE}, {})
-    stack = over([OLD, OLD, made("UPDATE"), change("FAILED", why), deleted])
-    assert applied(stack) == "nothing to change"
+    assert applied(over([*MADE, change("FAILED", why), deleted])) == "nothing to change"
 
 
-FAILED = "UPDATE_FAILED Rule: update cancelled", "UPDATE_FAILED Worker: no memory", "CREATE_FAILED Role: none"
+FAILED = events("A_FAILED Rule: cancelled", "A_FAILED Worker: full", "A_FAILED Role: none", "A_COMPLETE B")
 UNDONE = looked("UNDONE", ID)
 RUNNING = [looked("UPDATE_IN_PROGRESS", ID), events()]
 
@@ -136,15 +136,9 @@ RUNNING = [looked("UPDATE_IN_PROGRESS", ID), events()]
     ("calls", "says"),
     [
         ([looked("A_IN_PROGRESS")], " is being changed already (A_IN_PROGRESS): wait till it is done"),
-        ([OLD, OLD, made("UPDATE"), change("FAILED", "a cycle")], ": a cycle"),
-        (
-            [OLD, OLD, made("UPDATE"), *[change("CREATE_PENDING")] * 2],
-            ": the change set did not become ready",
-        ),
-        (
-            [*READY, UNDONE, events(*FAILED, "UPDATE_IN_PROGRESS A")],
-            " is in UNDONE: Role: none; Worker: no memory",
-        ),
+        ([*MADE, change("FAILED", "a cycle")], ": a cycle"),
+        ([*MADE, *[change("CREATE_PENDING")] * 2], ": the change set did not become ready"),
+        ([*READY, UNDONE, FAILED], " is in UNDONE: Role: none; Worker: full"),
         ([*READY, looked("UPDATE_FAILED", ID), events()], " is in UPDATE_FAILED: no reason given"),
         ([*READY, *RUNNING, *RUNNING], " was not done after 30 minutes; look in AWS"),
     ],

@@ -85,11 +85,12 @@ def parked(session: boto3.Session, editor: Editor) -> Callable[[], str]:
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:reminders"
 
 
-def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> None:
+def test_deliveries_and_what_follows_are_parameters_that_nobody_gives(deployed: Any) -> None:
     applied: dict[str, str] = {}
-    said = deployed(applied.update, before=UPDATE, deliver={"remind": {"to": QUEUE}})
+    given = {"before": UPDATE, "deliver": {"remind": {"to": QUEUE}}, "parameters": {"Timeout": "100"}}
+    said = deployed(applied.update, **given)
     assert f"delivery: remind to {QUEUE}" in said
-    assert applied["DeliveryQueues"] == QUEUE
+    assert (applied["DeliveryQueues"], applied["IntakeVisibility"]) == (QUEUE, "601")
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
     for name in ("Deliveries", "DeliveryQueues", "VersionKey", "IntakeVisibility"):
         with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it out$"):

@@ -161,7 +161,7 @@ def test_deleting_waits_until_it_is_gone_and_says_if_it_was_there(over: Any) -> 
 def test_parameters_and_outputs_are_those_of_the_stack(over: Any) -> None:
     parameters = [{"ParameterKey": "Name", "ParameterValue": "duebell"}]
     outputs = [{"OutputKey": "Arn", "OutputValue": "arn"}]
-    fields = {"Parameters": parameters, "Outputs": outputs}
+    fields: dict[str, Any] = {"Parameters": parameters, "Outputs": outputs}
     failed = looked("ROLLBACK_COMPLETE", **fields)
     assert over([looked("UPDATE_COMPLETE", **fields)]).parameters() == {"Name": "duebell"}
     assert [over([one]).parameters() for one in (failed, OLD, NONE)] == [{}, {}, {}]

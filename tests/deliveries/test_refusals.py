@@ -19,28 +19,32 @@ from tests.support import REGION, Calls, Clock
 
 QUEUE = f"arn:aws:sqs:{REGION}:123456789012:orders"
 TARGET = target_of(QUEUE)
-
-
-NOT_YET = f"{QUEUE} did not accept it"
+NOT_YET, INVALID = f"{QUEUE} did not accept it", f"{QUEUE} refused the message"
+NONE = f"there is no queue {QUEUE}: create it, or deploy the delivery with another target"
+LARGE = f"too large for {QUEUE}: keep the data elsewhere, in S3, and put its key into the payload"
+RIGHT = "the worker's role needs"
+KEY = f"the key that encrypts {QUEUE} cannot be used: {RIGHT} kms:GenerateDataKey and kms:Decrypt on the key"
+OTHERS = "and if it belongs to another account, its own policy must allow that, too"
+DENIED = f"access denied to {QUEUE}: {RIGHT} sqs:SendMessage on it, {OTHERS}"
 
 
 @pytest.mark.parametrize(
     ("code", "status", "error", "words"),
     [
-        ("AWS.SimpleQueueService.NonExistentQueue", 400, Undeliverable, f"there is no queue {QUEUE}: create"),
-        ("ResourceNotFoundException", 404, Undeliverable, "there is no queue"),
-        ("StateMachineDoesNotExist", 400, Undeliverable, "there is no queue"),
-        ("KMSNotFound", 400, Undeliverable, "the key that encrypts"),
-        ("RequestTooLargeException", 413, Undeliverable, f"too large for {QUEUE}: keep the data elsewhere"),
-        ("AWS.SimpleQueueService.BatchRequestTooLong", 400, Undeliverable, "too large for"),
-        ("InvalidMessageContents", 400, Undeliverable, "refused the message"),
-        ("MalformedDetail", 0, Undeliverable, "refused the message"),
-        ("ValidationException", 400, Undeliverable, "refused the message"),
-        ("RedactionFailure", 0, Undeliverable, "refused the message"),
+        ("AWS.SimpleQueueService.NonExistentQueue", 400, Undeliverable, NONE),
+        ("ResourceNotFoundException", 404, Undeliverable, NONE),
+        ("StateMachineDoesNotExist", 400, Undeliverable, NONE),
+        ("KMSNotFound", 400, Undeliverable, KEY),
+        ("RequestTooLargeException", 413, Undeliverable, LARGE),
+        ("AWS.SimpleQueueService.BatchRequestTooLong", 400, Undeliverable, LARGE),
+        ("InvalidMessageContents", 400, Undeliverable, INVALID),
+        ("MalformedDetail", 0, Undeliverable, INVALID),
+        ("ValidationException", 400, Undeliverable, INVALID),
+        ("RedactionFailure", 0, Undeliverable, INVALID),
         # A denied message is tried again, as policies take a while
-        ("AccessDenied", 400, Undelivered, f"access denied to {QUEUE}: the worker's role needs sqs:SendMess"),
-        ("SomethingNew", 403, Undelivered, "needs sqs:SendMessage"),
-        ("KMS.AccessDeniedException", 400, Undelivered, "needs kms:GenerateDataKey and kms:Decrypt on the"),
+        ("AccessDenied", 400, Undelivered, DENIED),
+        ("SomethingNew", 403, Undelivered, DENIED),
+        ("KMS.AccessDeniedException", 400, Undelivered, KEY),
         ("ThrottlingException", 400, Undelivered, NOT_YET),
         ("KMS.ThrottlingException", 400, Undelivered, NOT_YET),
         ("ResourceNotFoundException", 429, Undelivered, NOT_YET),
@@ -59,8 +63,8 @@ def test_the_code_of_a_refusal_says_whether_another_attempt_may_help(
 ) -> None:
     told = fault_of(TARGET, Answer(code, "so it is", status))
     assert type(told) is error
-    assert words in str(told)
-    assert f"({code}: so it is)" in str(told)
+    assert str(told) == f"{words} ({code}: so it is)"
+    assert getattr(told, "of_target", False) is (error is Undeliverable and words in {KEY, NONE})
 
 
 def test_what_is_the_senders_fault_does_not_mend() -> None:

@@ -35,7 +35,6 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--parameter", "MemorySize"], "--parameter 'MemorySize' is not NAME=VALUE"),
-        (["--env", "A=1", "--env", "A=2"], "--env A is given twice"),
         (["--name", "my_queue"], f"name: a scheduler cannot be named 'my_queue': {PARAMETERS['Name'].says}"),
     ],
 )

@@ -14,7 +14,7 @@ from botocore.compat import HTTPHeaders
 
 from duebell import Editor, Status, Worker
 from duebell_infra.deploy.deliveries import CONDITIONS, LISTS, as_parameter, permitted
-from duebell_infra.deploy.options import deliveries_given
+from duebell_infra.deploy.options import deliveries_given, pairs, without_none
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.errors import InvalidSettings
@@ -67,15 +67,25 @@ def test_many_are_given_in_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("deliver", "says"),
     [
-        (["remind"], "'remind' is not NAME=TARGET, such as remind=arn:aws:sqs:…"),
+        (["remind"], "--deliver 'remind' is not NAME=TARGET, such as remind=arn:aws:sqs:…$"),
         ([f"={QUEUE}"], "is not NAME=TARGET"),
-        ([f"remind={QUEUE}", f"remind={BUS}"], "--deliver remind is given twice"),
+        (["remind="], "is not NAME=TARGET"),
+        ([f"remind={QUEUE}", f"remind={BUS}"], "^--deliver remind is given twice$"),
         (["@nowhere.json"], "--deliver @nowhere.json: .*No such file"),
     ],
 )
 def test_what_cannot_be_read_is_wrong_usage(deliver: list[str], says: str) -> None:
     with pytest.raises(typer.BadParameter, match=says):
         deliveries_given(deliver)
+
+
+def test_other_options_give_a_value_to_each_name_once() -> None:
+    assert pairs("--env", ["A=1", "B=b=c", "C="]) == {"A": "1", "B": "b=c", "C": ""}
+    wrong = {"A": "'A' is not NAME=VALUE", "=1": "'=1' is not NAME=VALUE", "B=2": "B is given twice"}
+    for given, says in wrong.items():
+        with pytest.raises(typer.BadParameter, match=f"^--env {says}$"):
+            pairs("--env", ["B=1", given])
+    assert [without_none(one) for one in ("none", "a:b", "", None)] == ["", "a:b", "", None]
 
 
 def test_a_delivery_that_cannot_be_right_is_refused() -> None:

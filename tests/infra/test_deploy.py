@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -14,7 +15,7 @@ from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.bundle.target import Target
 from duebell_infra.deploy import deploy as module
 from duebell_infra.deploy.artifacts import Artifacts
-from duebell_infra.deploy.deploy import Deployment, deploy
+from duebell_infra.deploy.deploy import Deployment, deploy, destroy
 from duebell_infra.errors import DeployFailed, InvalidDeployment, WorkerFailed
 from duebell_shared.bell.armer import Armer
 from duebell_shared.bell.expression import SENTINEL
@@ -84,19 +85,20 @@ def parked(session: boto3.Session, editor: Editor) -> Callable[[], str]:
 QUEUE = "arn:aws:sqs:eu-central-1:123456789012:reminders"
 
 
-def test_deliveries_are_parameters_that_nobody_gives_by_hand(deployed: Any) -> None:
+def test_deliveries_and_what_follows_are_parameters_that_nobody_gives(deployed: Any) -> None:
     applied: dict[str, str] = {}
-    said = deployed(applied.update, before=UPDATE, deliver={"remind": {"to": QUEUE}})
+    given = {"before": UPDATE, "deliver": {"remind": {"to": QUEUE}}, "parameters": {"Timeout": "100"}}
+    said = deployed(applied.update, **given)
     assert f"delivery: remind to {QUEUE}" in said
-    assert applied["DeliveryQueues"] == QUEUE
+    assert (applied["DeliveryQueues"], applied["IntakeVisibility"]) == (QUEUE, "601")
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
-    for name in ("Deliveries", "DeliveryQueues"):
-        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it"):
+    for name in ("Deliveries", "DeliveryQueues", "VersionKey", "IntakeVisibility"):
+        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it out$"):
             deployed(lambda: None, before=UPDATE, parameters={name: "x"})
 
 
 def test_a_first_deployment_needs_actions_or_a_delivery(deployed: Any) -> None:
-    with pytest.raises(InvalidDeployment, match=r"actions: is missing.*--deliver") as refused:
+    with pytest.raises(InvalidDeployment, match=r"missing: name the .*--deliver NAME=ARN`\)$") as refused:
         deployed(lambda: None, before={}, actions=None)
     assert refused.value.field == "actions"
     deployed(lambda: None, before={}, actions=None, deliver={"remind": {"to": QUEUE}})
@@ -107,7 +109,8 @@ def test_what_code_delivers_to_stays_permitted_while_it_is_not_known(deployed: A
     applied: dict[str, str] = {}
     said = deployed(applied.update, before=before, in_code=None)
     assert applied["DeliveryTopics"] == before["DeliveryTopics"]
-    assert any("not known, as it was not imported, so DeliveryTopics stay" in line for line in said)
+    kept = "as it was not imported, so DeliveryTopics stay permitted"
+    assert f"deliveries in code are not known, {kept}" in said
     deployed(applied.update, before=before, in_code=())
     assert applied["DeliveryTopics"] == ""
 
@@ -183,8 +186,8 @@ def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed
         ({"MemorySize": "1"}, "MemorySize: must be 128 to 10240, not '1'"),
         ({"LatenessMilliseconds": "1"}, "LatenessMilliseconds: must be 60000 or more, not '1'"),
         ({"Tracing": "on"}, "Tracing: must be yes or no, not 'on'"),
-        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together"),
-        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together"),
+        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
+        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
     ],
 )
 def test_what_cannot_be_deployed_is_refused_before_anything_is_built(
@@ -224,21 +227,24 @@ def test_with_snap_start_the_version_is_named_and_called(deployed: Any) -> None:
     assert (given["VersionKey"], called[-1]) == ("", "duebell")
 
 
-@pytest.mark.parametrize(
-    ("parameters", "said"),
-    [
-        ({"VersionKey": "mine"}, "VersionKey follows from others: leave it out"),
-        ({"SnapStart": "yes"}, "SnapStart.* needs Python 3.12 or newer"),
-    ],
-)
-def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(
-    deployed: Any, parameters: dict[str, str], said: str
-) -> None:
+def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(deployed: Any) -> None:
     def update(_: object) -> None:
         raise AssertionError("the stack was changed")
 
-    with pytest.raises(InvalidDeployment, match=said):
-        deployed(update, before=UPDATE, python="3.11", parameters=parameters)
+    with pytest.raises(InvalidDeployment, match=r"SnapStart.* needs Python 3.12 or newer"):
+        deployed(update, before=UPDATE, python="3.11", parameters={"SnapStart": "yes"})
+
+
+@pytest.mark.usefixtures("editor")
+def test_a_deleted_stack_leaves_its_table(session: boto3.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, there = list[str](), iter([True, False, False])
+    monkeypatch.setattr(module, "Stack", lambda *_, **__: SimpleNamespace(delete=lambda: next(there)))
+    for delete_table in (False, True, True):
+        destroy(session, "duebell", delete_table=delete_table, say=said.append)
+    kept = "table duebell: kept, with every task in it; the next deployment takes it up again, and `duebell "
+    kept, none = f"{kept}destroy --name duebell --delete-table` deletes it", "stack duebell: there is none"
+    assert said[:3] == ["stack duebell: deleted", kept, none]
+    assert said[3:] == ["table duebell: deleted", none, "table duebell: there is none"]
 
 
 @pytest.fixture

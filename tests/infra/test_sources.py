@@ -83,13 +83,14 @@ def test_what_is_installed_is_left_to_the_requirements(
     "actions", ["jobs", "jobs:", ":worker", "jobs.py:worker.", "my-jobs:worker", "a b:c"]
 )
 def test_what_names_no_worker_is_refused(actions: str, tmp_path: Path) -> None:
-    with pytest.raises(BundleFailed, match="MODULE:ATTRIBUTE"):
+    with pytest.raises(BundleFailed, match=r"does not name a Worker: write MODULE:ATTRIBUTE, such as myser"):
         actions_files(actions, folder=tmp_path)
 
 
-@pytest.mark.parametrize("actions", ["jobs:worker", "sale.jobs:worker", "sys:worker"])
-def test_a_missing_module_is_refused(actions: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["jobs", "sale.jobs", "sys"])
+def test_a_missing_module_is_refused(module: str, tmp_path: Path) -> None:
     write(tmp_path, "sale/__init__.py")
-
-    with pytest.raises(BundleFailed):
-        actions_files(actions, folder=tmp_path)
+    with pytest.raises(BundleFailed) as refused:
+        actions_files(f"{module}:worker", folder=tmp_path)
+    missing = f"there is no module '{module}' in {tmp_path} or among the installed packages; run this in the"
+    assert str(refused.value) == f"{missing} folder from which `import {module}` works"

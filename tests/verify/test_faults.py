@@ -67,7 +67,7 @@ def another_rule(account: Account) -> Told:
 
 def a_rule_about_to_ring(account: Account) -> Told:
     Editor(backend=account.backend).add("act", due=timedelta(seconds=100))
-    return {"rule": (Result.SKIPPED, "")}
+    return {"rule": (Result.SKIPPED, "the rule is to ring within minutes, and is not set meanwhile")}
 
 
 def deletes_whatever_is_there(account: Account) -> Told:
@@ -78,7 +78,7 @@ def deletes_whatever_is_there(account: Account) -> Told:
 
     changing(account, "DeleteItem", forget_the_rev)
     told = "a task that was changed since: True, and False is right"
-    return {"delete": (Result.FAILED, told), "delete-many": (Result.FAILED, "")}
+    return {"delete": (Result.FAILED, told), "delete-many": (Result.FAILED, " is right")}
 
 
 def transactions_that_store_nothing(account: Account) -> Told:
@@ -155,7 +155,7 @@ def test_a_disabled_rule_is_told_and_not_waited_for(account: Account) -> None:
 def test_a_rule_that_never_rings_fails_the_probe(account: Account) -> None:
     account.rings = False
     found = account.verify()
-    assert_told(found, {"probe": (Result.FAILED, "no run has done the task: still scheduled")})
+    assert_told(found, {"probe": (Result.FAILED, "no run has done the task: still scheduled at 12:")})
     assert account.items() == []
 
 
@@ -183,7 +183,7 @@ def test_without_a_function_the_rule_sees_to_what_is_due_at_once(account: Accoun
     account.settings = type(account.settings)()
     found = account.verify()
     told = {
-        "call": (Result.SLOWER, "DUEBELL_FUNCTION is not set"),
+        "call": (Result.SLOWER, "DUEBELL_FUNCTION is not set here, so no worker is called"),
         "at-once": (Result.SLOWER, "no direct call was made"),
     }
     assert_told(found, told)

@@ -165,7 +165,8 @@ def test_a_retry_at_once_comes_in_the_same_run_as_far_as_attempts_go(editor: Edi
     editor.add("again", due=NOON, id="a")
     report = worker.run()
     assert (report.retried, report.failed) == (3, 1)
-    assert editor.get("a").attempt == 4
+    failed = Failure(type="Retry", message="the action asked for a retry")
+    assert (editor.get("a").attempt, failure_of(editor, "a")) == (4, failed)
 
 
 @pytest.mark.parametrize("verb", ["claim_many", "save_many"])

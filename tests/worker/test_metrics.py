@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from duebell import Lateness
 from duebell_shared.tasks.new_task import new_task
 from duebell_worker.run.attempt import Wake, lateness_of
-from duebell_worker.run.report import parts_of, percentiles
+from duebell_worker.run.report import PARTS, parts_of, percentiles
 from duebell_worker.worker import rang_at
 from tests.support import NOON, Clock
 from tests.worker.log_lines import Log
@@ -176,6 +176,12 @@ def test_what_was_before_the_time_that_an_attempt_was_queued_for_is_a_part_of_it
     retried = replace(task, started_at=NOON + 5 * SECOND, lateness_ms=400)
     assert percentiles([parts_of(retried)]) == {"delay": dict.fromkeys(("p50", "p90", "p99"), 4_600)}
     assert parts_of(replace(task, started_at=NOON + SECOND / 2, lateness_ms=500)) == {}
+
+
+@pytest.mark.parametrize(("count", "ranks"), [(1, [1] * 3), (100, [50, 90, 99]), (101, [51, 91, 100])])
+def test_a_percentile_is_one_of_the_values(count: int, ranks: list[int]) -> None:
+    found = percentiles([dict.fromkeys(PARTS, number) for number in range(count, 0, -1)])
+    assert found == {name: dict(zip(("p50", "p90", "p99"), ranks, strict=True)) for name in PARTS}
 
 
 @pytest.mark.parametrize(

@@ -229,6 +229,20 @@ def test_calls_that_were_under_way_when_a_lane_failed_count_once(clock: Clock) -
     assert (trouble.again_at(0), trouble.resting([0])) == (NOON + 2 * SECOND, ())
 
 
+def test_a_lane_rests_once_three_calls_of_a_kind_have_failed_in_a_row(clock: Clock) -> None:
+    trouble, claim, read = (
+        Trouble("run", clock),
+        (Call.CLAIM, AwsRefused("no")),
+        (Call.READ, AwsRefused("no")),
+    )
+    rests = []
+    for call, result in (claim, claim, read, (Call.CLAIM, None), claim, claim, read, claim):
+        clock.advance(2 * SECOND)
+        trouble.note(call, [(0, result)])
+        rests.append(trouble.resting([0]))
+    assert rests == [()] * 7 + [(RestingLane(lane=0, since=NOON + 2 * SECOND),)]
+
+
 def test_trouble_is_that_of_all_lanes_when_no_call_of_a_kind_is_answered(clock: Clock) -> None:
     trouble, refused = Trouble("run", clock), AwsRefused("no")
     trouble.failed(0, Call.CLAIM, refused)

@@ -187,7 +187,8 @@ def test_a_pydantic_value_that_json_would_change_is_refused(worker: Worker, valu
     @worker.action("sign")
     def sign(payload: Signed) -> None: ...
 
-    with pytest.raises(InvalidTask, match="payload: would reach the action with other values"):
+    says = "^payload: would reach the action with other values: a field is secret or excluded$"
+    with pytest.raises(InvalidTask, match=says):
         sign.using(due=timedelta(0)).add(value)
     assert sign.checked(Signed()) == Signed()
 

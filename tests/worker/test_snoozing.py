@@ -117,7 +117,10 @@ def test_a_recurring_task_keeps_its_payload(editor: Editor, worker: Worker, cloc
     assert worker.run().failed == 1
     task = editor.get("a")
     assert task.failure
-    assert task.failure.message.startswith("payload: cannot be replaced by Snooze, because later occurrences")
+    assert task.failure.message == (
+        "payload: cannot be replaced by Snooze, because later occurrences of this recurring task would get "
+        "it, too: add a task of its own for the rest of the work"
+    )
     assert (task.payload, task.due) == (1, NOON + 2 * HOUR)
 
 

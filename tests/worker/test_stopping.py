@@ -109,7 +109,9 @@ def test_outside_of_a_stoppable_action_there_is_no_event(editor: Editor, worker:
     assert worker.run().done == 1
     failure = editor.get("plain").failure
     assert failure
-    assert "declare the action with @worker.action(stoppable=True)" in failure.message
+    outside = "duebell.stopping() was called outside of a stoppable action: declare the action with "
+    way_out = "@worker.action(stoppable=True), and call it in the thread that runs the action"
+    assert failure.message == outside + way_out
     with pytest.raises(RuntimeError, match="outside of a stoppable action"):
         duebell.stopping()
 

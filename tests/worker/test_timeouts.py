@@ -229,7 +229,8 @@ def test_an_action_that_hangs_is_given_up_on_and_retried_later(
     assert timedelta(0) < NOON + 5 * MINUTE - clock.now <= 15 * SECOND
     task = editor.get("a")
     assert (task.status, task.failure and task.failure.type) == (Status.SCHEDULED, "Unfinished")
-    assert "was still running when the worker's time was up" in str(task.failure)
+    says = "Unfinished: was still running when the worker's time was up: shorten it, or lengthen the time-out"
+    assert str(task.failure) == says
     assert backend.armer.read().lanes_of(report.run) == ()
     # When the hung one comes to an end after all, it writes nothing any more
     stage.wake_all()

@@ -115,6 +115,12 @@ def test_a_retry_is_not_taken_for_one_that_was_missed() -> None:
     assert running.done(now=NOON + 2 * HOUR + MINUTE, keep=KEEP).due == NOON + 2 * HOUR
 
 
+def test_a_retry_drops_the_result_of_the_occurrence_before_and_the_reason_that_it_was_not_kept() -> None:
+    before = replace(started(hourly(), NOON + HOUR), result_json="1", result_error="too large")
+    task = before.to_retry(NOON + 2 * HOUR, FAILURE, now=NOON + HOUR)
+    assert (task.result_json, task.result_error) == (None, None)
+
+
 def test_the_policy_on_missed_occurrences_applies_to_those_of_a_pause() -> None:
     paused = hourly(Missed.SKIP).paused()
     assert (paused.status, paused.queued) == (Status.PAUSED, None)

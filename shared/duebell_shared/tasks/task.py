@@ -624,6 +624,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             failures=self._failures_with("retried", failure, now),
             recurrence=self._with_origin(Origin.RESCHEDULED),
             result_json=None,
+            result_error=None,
         )
         return changed._requeued(to_utc(at))
 

@@ -19,7 +19,7 @@ from tests.support import NOON
 
 __all__ = ["check", "compare", "compare_row", "masked", "stage"]
 
-#: What differs from machine to machine, and from run to run.
+#: Patterns that differ between machines and between runs, and the mask of each.
 _VARYING = {
     r"\b[0-9a-f]{32}\b": "<hash>",
     r"\b[0-9a-f]{12}\b": "<version>",
@@ -57,9 +57,9 @@ def stage() -> Rehearsal:
 
 
 def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
-    """Ask what stands after each `$ `, and compare the answers with those in the file.
+    """Ask the lines that begin with `$ `, and compare the answers with those in the file.
 
-    A comment lets time pass with runs, `# 2h passes`, or without, `# 10m lost`, or says `# deployed`.
+    A comment lets time pass with runs, `# 2h passes`, or without, `# 10m lost`; `# deployed` deploys.
     """
     now = ""
     for line in re.findall(r"(?m)^[$#] .*$", file.read_text(encoding="utf-8")):
@@ -77,9 +77,9 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
 
 
 def masked(text: str) -> str:
-    """The text without what varies."""
-    for varying, mask in _VARYING.items():
-        text = re.sub(varying, mask, text)
+    """The text with a mask for each of these patterns."""
+    for pattern, mask in _VARYING.items():
+        text = re.sub(pattern, mask, text)
     return text
 
 
@@ -91,7 +91,7 @@ def compare_row(file: Path, name: str, now: str) -> None:
 
 
 def compare(file: Path, now: str) -> None:
-    """Compare the file with what it should be now; with TRANSCRIPTS=write in the environment, write that."""
+    """Compare the file with this text. With TRANSCRIPTS=write in the environment, write the text first."""
     if os.environ.get("TRANSCRIPTS") == "write":
         file.write_text(now, encoding="utf-8")
     assert file.read_text(encoding="utf-8") == now

@@ -343,7 +343,7 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     problem = found(editor)
     assert problem
     assert problem.what == (
-        "of the 5 tasks that run next, the worker does not have the actions of 3: 'gone' (2), 'sell' (1)"
+        "tasks that run next and have no action in the worker: 3 of 5: 'gone' (2), 'sell' (1)"
     )
     assert "`duebell update ID --action NAME`" in problem.way_out
     assert not problem.mendable

@@ -173,7 +173,7 @@ def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> N
 @pytest.mark.usefixtures("worker")
 def test_an_action_that_can_never_hold_a_failed_task_is_refused_after_a_failure(editor: Editor) -> None:
     # Given an action whose payload is a sale, when it is to be told of failures
-    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold a failed task: "):
+    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold a failed task: payload"):
         editor.add("tick", due=HOUR, id="a", on_failed="put_on_sale")
     # Then nothing is stored, and an action that takes any payload is none
     with pytest.raises(TaskNotFound):

@@ -1,4 +1,4 @@
-"""Whole answers of the API, and its whole description: see `transcript.txt` and `openapi.json`."""
+"""Whole answers of the API, and its whole description: see `transcript.txt` and `openapi.txt`."""
 
 import json
 import re

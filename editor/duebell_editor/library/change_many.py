@@ -41,9 +41,9 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
     is_all: bool = True
 
 
-def check_verb(given: object) -> Verb:
-    """The verb of this name. Raises InvalidQuery unless it can be applied to many tasks."""
-    return check_choice("verb", given, [verb for verb in Verb if verb.rule.for_many])
+def check_verb(given: object, field: str = "verb") -> Verb:
+    """The verb of this name. Raises InvalidQuery of this field unless it can be applied to many tasks."""
+    return check_choice(field, given, [verb for verb in Verb if verb.rule.for_many])
 
 
 def select_found(queue: Queue, which: Filter) -> Selection:

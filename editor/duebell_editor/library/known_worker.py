@@ -78,7 +78,7 @@ class KnownWorker:
             error = InvalidTask(f"then.{error.field}", error.reason)
         elif within:
             is_told = error.field.startswith("payload")
-            reason = f"its payload cannot hold a failed task: {error.reason}" if is_told else error.reason
+            reason = f"its payload cannot hold a failed task: {error}" if is_told else error.reason
             error = InvalidTask(within, reason)
         if warning is None or self._is_strict:
             raise error

@@ -445,8 +445,8 @@ def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Iterator[Proble
     named = ", ".join(f"{quoted(action)} ({count:,})" for action, count in unknown.most_common(_MOST_NAMED))
     yield Problem(
         kind=ProblemKind.UNKNOWN_ACTIONS,
-        what=f"of the {len(page.tasks):,} tasks that run next, the worker does not have the actions of "
-        f"{unknown.total():,}: {named}",
+        what=f"tasks that run next and have no action in the worker: {unknown.total():,} of "
+        f"{len(page.tasks):,}: {named}",
         way_out="deploy a worker that has it, or `duebell cancel` the tasks, or give each another action: "
         "`duebell update ID --action NAME`",
     )

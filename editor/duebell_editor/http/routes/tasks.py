@@ -35,7 +35,7 @@ from duebell_editor.http.requests import (
     StrictRoute,
     TaskChange,
 )
-from duebell_editor.library.change_many import Selection
+from duebell_editor.library.change_many import Selection, check_verb
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import task_fields
 from duebell_shared.errors import AwsError, InvalidQuery, InvalidTask, NotDeployed
@@ -180,6 +180,7 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
     With `dry_run` they are only counted and named. A task that cannot be changed is a failure and does not
     stop others.
     """
+    check_verb(body.do, "do")
     if (body.ids is None) == (body.where is None):
         raise InvalidQuery("where", "or `ids` says which tasks: give one of them, and not both")
     if body.where is not None:

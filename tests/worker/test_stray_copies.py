@@ -141,3 +141,13 @@ def test_a_task_that_is_added_again_with_fewer_lanes_in_mind_is_the_one_that_was
     assert added.lane == lane_of(ID, TO)
     assert runs(scheduler) == {ID: 1}
     assert [key for key in scheduler.store.tasks if key[1] == ID] == [(lane_of(ID, TO), ID)]
+
+
+@pytest.mark.parametrize("if_exists", [IfExists.PUSH, IfExists.REPLACE])
+def test_an_add_takes_the_place_of_a_copy_that_a_failed_one_has_changed(
+    scheduler: Scheduler, if_exists: IfExists
+) -> None:
+    copy = late(scheduler)
+    assert scheduler.store.save(copy, copy.moved(HOUR / 2, now=NOON))
+    scheduler.editor.add("act", due=HOUR, id=ID, if_exists=if_exists)
+    assert runs(scheduler) == {ID: 1}

@@ -379,12 +379,17 @@ class RuleSetter:
                 # The stored task comes from this very call: an earlier write took effect late.
                 self.arm([there])
                 return Added(there, "added")
-            is_elsewhere = not is_generated and queue.placed_before([new.id])
-            if policy.rev is None and not is_elsewhere and queue.store.insert(new):
+            elsewhere = None if is_generated else queue.placed_before([new.id]).get(new.id)
+            if policy.rev is None and not elsewhere and queue.store.insert(new):
                 queue.audit.changed(added_as(new), (None, new))
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)
+                is_left = elsewhere and elsewhere.status in _WAITING and elsewhere.lane != added.task.lane
+                if elsewhere and is_left and added.outcome != "kept":
+                    self._has_dropped(
+                        elsewhere
+                    )  # a stray copy that an earlier call has changed, and then failed
             if added.task is not new:
                 # A late write of an earlier call may have put a stray copy into an earlier lane, which this
                 # call has found or changed. So the number of lanes is checked: of a task that waits at no
@@ -482,10 +487,10 @@ class RuleSetter:
             if not result:
                 yield task
 
-    def _has_dropped(self, changed: Task) -> bool:
-        """Delete a task that this call has changed if it is a stray copy; tell whether it was."""
-        key, now = queue_key(changed), self._backend.clock()
-        return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=changed.rev)
+    def _has_dropped(self, there: Task) -> bool:
+        """Delete a task that this call changes or replaces if it is a stray copy; tell whether it was."""
+        key, now = queue_key(there), self._backend.clock()
+        return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=there.rev)
 
     def _is_relocated(self, task: Task, lanes: int) -> bool:
         """Move a new task to the lane of its id; False if it is deleted, as another task has that id there.

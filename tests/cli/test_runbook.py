@@ -182,7 +182,7 @@ def lease_expired(night: Night) -> Iterator[dict[str, str]]:
 
 
 @scene
-def owing(night: Night) -> Iterator[dict[str, str]]:
+def follow_ups_owed(night: Night) -> Iterator[dict[str, str]]:
     task = night.editor.add("act", due=MINUTE, id="a", then=Then("act"))
     night.clock.advance(2 * MINUTE)
     store, keep = night.backend.store, night.backend.settings.retention_policy

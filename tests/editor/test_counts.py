@@ -1,4 +1,4 @@
-"""Counts of the first screen and the timeline: overdue, owing, running, due tonight, ended, and to come."""
+"""Counts of the first screen and the timeline: overdue, owed, running, due tonight, ended, to come."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -160,7 +160,7 @@ def test_a_task_that_owes_is_counted_once(scheduler: Scheduler) -> None:
 
     # Then each counts for what it is
     status = scheduler.editor.status()
-    assert (status.owing, status.queued, status.overdue, status.due_tonight) == (1, 2, 1, 1)
+    assert (status.follow_ups_owed, status.queued, status.overdue, status.due_tonight) == (1, 2, 1, 1)
     assert status.next_due == NOON + MINUTE
     assert scheduler.editor.past_counts().done == 1
     first, *others = scheduler.editor.timeline(NOON, count=3)
@@ -177,7 +177,7 @@ def test_what_waits_behind_hundreds_that_owe_is_counted_as_well(scheduler: Sched
     scheduler.become(last, Status.RUNNING)
 
     status = scheduler.editor.status()
-    assert (status.owing, status.queued, status.running) == (230, 1, 1)
+    assert (status.follow_ups_owed, status.queued, status.running) == (230, 1, 1)
 
 
 def test_follow_ups_that_are_owed_for_long_are_a_problem(scheduler: Scheduler) -> None:
@@ -187,10 +187,10 @@ def test_follow_ups_that_are_owed_for_long_are_a_problem(scheduler: Scheduler) -
 
     # Then it is no problem for as long as a run may take to try again
     scheduler.clock.now += STARTS_WITHIN
-    assert ProblemKind.OWING not in {one.kind for one in scheduler.editor.status().problems}
+    assert ProblemKind.FOLLOW_UPS_OWED not in {one.kind for one in scheduler.editor.status().problems}
     scheduler.clock.now += timedelta(seconds=1)
     problems = {one.kind: one for one in scheduler.editor.status().problems}
-    found = problems[ProblemKind.OWING]
+    found = problems[ProblemKind.FOLLOW_UPS_OWED]
     assert found.what.endswith("the first by 'charge-42' since 2026-11-21T12:02:00.000Z")
     assert "each run tries again" in found.way_out
     assert (found.at, found.mendable) == (NOON + 2 * MINUTE, True)

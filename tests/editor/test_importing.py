@@ -37,7 +37,7 @@ OCCURRENCE = {
     "due": "2026-11-21T11:00:00Z", "started_at": None, "finished_at": "2026-11-21T11:00:01Z",
     "lateness_ms": 1, "attempts": 1, "result": "done",
 }  # fmt: skip
-OWING = {
+OWES = {
     **ENDED, "queued": LINE["queued"], "expires_at": None, "then": {"action": "hear"},
     "owes": {
         "cause": "then", "action": "hear", "at": "2026-11-21T12:00:00Z", "due": LINE["due"], "attempts": 1,
@@ -53,8 +53,8 @@ def recurring(**changed: Any) -> dict[str, Any]:
     return {**RECURRING, "recurrence": {**RECURRING["recurrence"], **changed}}
 
 
-def owing(**changed: Any) -> dict[str, Any]:
-    return {**OWING, "owes": {**OWING["owes"], **changed}}
+def owes(**changed: Any) -> dict[str, Any]:
+    return {**OWES, "owes": {**OWES["owes"], **changed}}
 
 
 def scheduled(**changed: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         recurring(pending=[{**PENDING, "queued": "2200-01-01T00:00:00Z"}]),
         "recurrence.pending[0].queued: 2200-01-01",
     ),
-    (owing(at="9999-12-31T00:00:00Z"), "owes.at: 9999-12-31 00:00:00+00:00 is after 2199"),
+    (owes(at="9999-12-31T00:00:00Z"), "owes.at: 9999-12-31 00:00:00+00:00 is after 2199"),
     ({**LINE, "then": {"action": "hear", "payload_json": f'"{"x" * 32_768}"'}}, "then.payload: is 32,770 "),
 ]  # fmt: skip
 
@@ -264,8 +264,8 @@ def here() -> Scheduler:
         here.become(task, status)
     here.editor.add("act", schedule="rate(2 hours)", id="recurring", spread=HOUR, missed="all")
     # And one that owes a follow-up
-    owing = here.editor.add("act", schedule="rate(2 hours)", id="owing", then=Then("hear"))
-    here.become(here.become(owing, Status.RUNNING), Status.DONE)
+    owes = here.editor.add("act", schedule="rate(2 hours)", id="owes", then=Then("hear"))
+    here.become(here.become(owes, Status.RUNNING), Status.DONE)
     return here
 
 

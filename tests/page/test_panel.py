@@ -125,15 +125,15 @@ def test_the_panel_says_that_a_follow_up_is_owed_and_when_it_could_not_be_added(
 ) -> None:
     # Given a task that is done, and owes its follow-up
     scene.editor.add("charge", due=timedelta(days=1), id="charge-43", then=Then("send_invoice"))
-    owing = scene.ran(scene.editor.get("charge-43"), utc_now())
-    assert owing.owes
+    ended = scene.ran(scene.editor.get("charge-43"), utc_now())
+    assert ended.owes
     page = open_page(f"{url}#task=charge-43")
     panel = page.get_by_role("dialog", name="charge-43")
     follow_up = panel.get_by_text("Follow-up", exact=True).locator("+ dd")
     expect(follow_up).to_contain_text(re.compile(r"owed since .+: it is being added"))
 
     # Then it says that it can never be added
-    assert scene.store.save(owing, owing.follow_up_settled("both ids are taken"))
+    assert scene.store.save(ended, ended.follow_up_settled("both ids are taken"))
     page.reload()
     expect(follow_up).to_have_text("could not be added: both ids are taken")
 
@@ -158,7 +158,7 @@ def test_the_first_screen_tells_of_a_follow_up_that_is_owed_for_long(
 
     # Then that is the problem, and nothing is overdue
     page = open_page(url)
-    problem = page.locator("#problems li[data-kind=owing]")
+    problem = page.locator("#problems li[data-kind=follow_ups_owed]")
     expect(problem).to_contain_text("the first by 'charge-44' since")
     expect(page.locator("#problems li[data-kind=overdue]")).to_have_count(0)
     expect(page.locator("#tile-overdue")).to_contain_text("0 overdue")

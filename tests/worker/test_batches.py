@@ -218,7 +218,7 @@ def test_a_batch_of_tasks_that_are_there_already(scene: Scene) -> None:
         ("hourly", InvalidTask, "wait_for: names 'hourly', a recurring task"),
         ("running", TaskConflict, "cannot wait for task 'running': it is running, .*: repeat the call later"),
         ("reserved", TaskConflict, "it is reserved"),
-        ("owing", TaskConflict, "its follow-up is being added"),
+        ("ended", TaskConflict, "its follow-up is being added"),
         ("m", TaskConflict, "task 'm' is in batch 'other'"),
         ("c", TaskConflict, "batch 'c' cannot wait for batch 'c', which may wait for it"),
         ("open", TaskConflict, "batch 'c' cannot wait for batch 'open'"),
@@ -232,11 +232,11 @@ def test_a_task_that_no_batch_can_wait_for(scene: Scene, id: str, error: type[Ex
     editor.batch("other", [scene.task(id="m")])
     editor.batch("open")
     running = editor.add(**scene.task(id="running"))
-    owing = editor.add(**scene.task(id="owing", then=Then("work")))
-    for task in (running, owing):
+    ended = editor.add(**scene.task(id="ended", then=Then("work")))
+    for task in (running, ended):
         claimed = replace(task, status=Status.RUNNING, rev=task.rev + 1)
         done = claimed.done(now=scene.rehearsal.now, keep=RetentionPolicy())
-        assert editor.queue.store.save(task, done if task is owing else claimed)
+        assert editor.queue.store.save(task, done if task is ended else claimed)
     editor.batch("c")
     editor.batch("waiting", wait_for=["c"])
     editor.add(**scene.task(id="free"))

@@ -185,9 +185,9 @@ def test_a_follow_up_that_could_not_be_added_is_owed(
 
     # Then the task owes it, is in the queue, and cannot be changed
     assert scene.worker.backend.armer.read().target == now + MINUTE
-    owing = scene.editor.get("a")
-    assert owing.owes
-    assert (owing.status, owing.can) == (Status.DONE, ())
+    ended = scene.editor.get("a")
+    assert ended.owes
+    assert (ended.status, ended.can) == (Status.DONE, ())
     for change in (scene.editor.cancel, scene.editor.pause, scene.editor.run_now, scene.editor.retry):
         with pytest.raises(TaskConflict, match="follow-up is being added"):
             change("a")

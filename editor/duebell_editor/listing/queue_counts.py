@@ -1,4 +1,4 @@
-"""Counts of the queue at one moment: all of it, overdue, due tonight, running, owing a follow-up.
+"""Counts of the queue at one moment: all of it, overdue, due tonight, running, with a follow-up owed.
 
 One read of each lane's first keys answers all of it, and one batch of tasks tells which of them run or owe.
 """
@@ -108,14 +108,14 @@ class FirstTasks(NamedTuple):
     """The first tasks of all lanes.
 
     waiting   tasks that wait or run; tasks that owe a follow-up and recur, at their next time
-    owing     tasks that owe a follow-up, among the first thousand due tasks
+    ended     tasks that have ended and owe a follow-up, among the first thousand due tasks
     running   the number of running tasks, among the same thousand
     known_to  all tasks that are due before this time are here
     lanes     the number of lanes
     """
 
     waiting: list[Waiting]
-    owing: list[Task]
+    ended: list[Task]
     running: int
     known_to: datetime
     lanes: int
@@ -132,21 +132,21 @@ def first_tasks(
     due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
     in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
     looked_at = dict(_due_tasks(store, in_turns))
-    owing = {key: task for key, task in looked_at.items() if _owes(key, task)}
+    ended = {key: task for key, task in looked_at.items() if _owes(key, task)}
     under_way = {key for key, task in looked_at.items() if is_under_way(task, record, now)}
     waiting = [
         Waiting(key.queued, key.lane, key in under_way)
         for key in itertools.chain(*by_lane)
-        if key not in owing
+        if key not in ended
     ]
     waiting += [
         Waiting(task.owes.queued, key.lane, is_under_way=False)
-        for key, task in owing.items()
+        for key, task in ended.items()
         if task.owes and task.owes.queued
     ]
     return FirstTasks(
         waiting=waiting,
-        owing=list(owing.values()),
+        ended=list(ended.values()),
         running=sum(task.status is Status.RUNNING for task in looked_at.values()),
         known_to=min((keys[-1].queued for keys in by_lane if len(keys) >= page), default=NEVER),
         lanes=len(by_lane),
@@ -244,7 +244,7 @@ class QueueCounts(NamedTuple):
     due_tonight: int
     is_exact: bool
     running: int
-    owing: Sequence[Task]
+    ended: Sequence[Task]
 
 
 def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
@@ -307,7 +307,7 @@ def read_queue(
         due_tonight=to_come.counts[0] - to_come.paused[0],
         is_exact=to_come.exact == 1,
         running=first.running,
-        owing=first.owing,
+        ended=first.ended,
     )
 
 

@@ -30,7 +30,7 @@ class ProblemKind(StrEnum):
     RULE_ELSEWHERE = "rule_elsewhere"
     OVERDUE = "overdue"
     LEASE_EXPIRED = "lease_expired"
-    OWING = "owing"
+    FOLLOW_UPS_OWED = "follow_ups_owed"
     LANE_RESTS = "lane_rests"
     LANE_FILLS = "lane_fills"
     INTAKE = "intake"
@@ -64,7 +64,12 @@ _CAUSES = {
     ProblemKind.NO_TARGET,
     ProblemKind.NO_PERMISSION,
 }
-_FOLLOWS = {ProblemKind.OVERDUE, ProblemKind.OWING, ProblemKind.NOT_ARMED, ProblemKind.LEASE_EXPIRED}
+_FOLLOWS = {
+    ProblemKind.OVERDUE,
+    ProblemKind.FOLLOW_UPS_OWED,
+    ProblemKind.NOT_ARMED,
+    ProblemKind.LEASE_EXPIRED,
+}
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,8 +105,8 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked, or
                  not enabled
     next_due     when the earliest task in the queue is to run; None when none waits
-    owing        tasks that have ended and owe a follow-up, most often for milliseconds; of the first thousand
-                 that are due. They do not count as queued or overdue, but for those that recur and go on
+    follow_ups_owed  tasks that have ended and owe a follow-up, most often for milliseconds; of the first
+                 thousand that are due. They do not count as queued or overdue, but for those that recur
     armed        whether the rule is confirmed to be where the queue needs it, is enabled and has a target
     precision    how near to their due date tasks start, as the worker was set up when it last ran
     last_run     the result of the run that ended last; None before the first
@@ -149,7 +154,7 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     lanes: int = 0
     lanes_held: int = 0
     queued: int = 0
-    owing: int = 0
+    follow_ups_owed: int = 0
     running: int = 0
     overdue: int = 0
     due_tonight: int = 0

@@ -114,7 +114,7 @@ def _with_queue(
         lanes=len(record.lanes),
         lanes_held=sum(not lane.is_free(now) for lane in record.lanes),
         queued=queue.queued,
-        owing=len(queue.owing),
+        follow_ups_owed=len(queue.ended),
         running=queue.running,
         overdue=min(len(queue.late), MOST_COUNTED),
         due_tonight=queue.due_tonight,
@@ -122,7 +122,7 @@ def _with_queue(
     ).with_problems(
         *_queue_problems(record, queue, now),
         *_lane_problems(record, now),
-        *_owing_problems(queue.owing, now),
+        *_follow_up_problems(queue.ended, now),
     )
     try:
         return _with_failures(status, backend)
@@ -370,15 +370,15 @@ def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> 
         )
 
 
-def _owing_problems(owing: Sequence[Task], now: datetime) -> Iterator[Problem]:
+def _follow_up_problems(ended: Sequence[Task], now: datetime) -> Iterator[Problem]:
     """The follow-ups that are owed for longer than it takes until a run tries again."""
     late = sorted(
-        (task.owes.at, task.id) for task in owing if task.owes and task.owes.at < now - STARTS_WITHIN
+        (task.owes.at, task.id) for task in ended if task.owes and task.owes.at < now - STARTS_WITHIN
     )
     if late:
         at, id = late[0]
         yield Problem(
-            kind=ProblemKind.OWING,
+            kind=ProblemKind.FOLLOW_UPS_OWED,
             what=f"follow-ups that ended tasks owe: {len(late):,}, the first by {quoted(id)} "
             f"since {render(at)}",
             way_out="each run tries again, and its log line `follow_up_not_added` says why it fails; "

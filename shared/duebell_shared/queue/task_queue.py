@@ -489,6 +489,8 @@ class RuleSetter:
 
     def _has_dropped(self, there: Task) -> bool:
         """Delete a task that this call changes or replaces if it is a stray copy; tell whether it was."""
+        if there.status not in _WAITING:
+            return False
         key, now = queue_key(there), self._backend.clock()
         return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=there.rev)
 

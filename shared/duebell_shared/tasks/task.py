@@ -764,10 +764,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             if not self._is_awaited:
                 return ended
             action = ""
-        return replace(ended._owing(cause, action, over, now), status=_FINAL[result])
+        return replace(ended._with_follow_up_owed(cause, action, over, now), status=_FINAL[result])
 
-    def _owing(self, cause: Cause, action: str, before: "Task", now: datetime) -> Self:
-        """The task that has ended, or goes on, owing a follow-up for the attempt in `before`."""
+    def _with_follow_up_owed(self, cause: Cause, action: str, before: "Task", now: datetime) -> Self:
+        """The task that has ended, or goes on, and owes a follow-up for the attempt in `before`."""
         owed = Owed(
             cause=cause,
             action=action,
@@ -850,7 +850,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def _ended(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
         """The task that ends without an attempt. If a batch waits for it, it owes that to be counted."""
         ended = self._finished(status, now=now, keep=keep, **changes)
-        return ended._owing(Cause.DONE, "", self, now) if self._is_awaited else ended
+        return ended._with_follow_up_owed(Cause.DONE, "", self, now) if self._is_awaited else ended
 
     def _changed(
         self, *, begun: int | None = None, limited_since: datetime | None = None, **changes: Any

@@ -156,10 +156,10 @@ class Attempts:
 
     def add_follow_ups(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
         """Add the follow-ups that these tasks owe, as they are now; return the keys of those that did."""
-        owing = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
-        for task in self._performer.follow_ups.add(list(owing.values())) if owing else ():
+        ended = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
+        for task in self._performer.follow_ups.add(list(ended.values())) if ended else ():
             self._note_queued(task)  # it goes on with its next occurrence, or could not be written now
-        return set(owing)
+        return set(ended)
 
     def record_again(self) -> None:
         """Have a thread record the outcomes whose writes failed, except in lanes that are in trouble now.

@@ -50,38 +50,38 @@ class FollowUps:
         self._context = context
         self._lanes = lanes
 
-    def add(self, owing: Sequence[Task]) -> list[Task]:
+    def add(self, ended: Sequence[Task]) -> list[Task]:
         """Add the follow-ups of these tasks; return the tasks as they are then. Raises nothing.
 
         A task whose follow-up can never be added goes on without it, and keeps the error. A task that still
         owes it after a failed call is tried again in a minute.
         """
         try:
-            return self._add(owing)
+            return self._add(ended)
         except Exception as error:  # noqa: BLE001 (a bug of ours: the run still waits for these attempts)
-            for task in owing:
+            for task in ended:
                 self._log(task, error)
                 self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
-            return list(owing)
+            return list(ended)
 
-    def _add(self, owing: Sequence[Task]) -> list[Task]:
-        results = self._results(owing)
+    def _add(self, ended: Sequence[Task]) -> list[Task]:
+        results = self._results(ended)
         reasons = {
             id: _said(result) if isinstance(result, Exception) else None
             for id, result in results.items()
             if isinstance(result, (Task, *_FOR_GOOD))
         }
-        counted, changed = self._counted([task for task in owing if task.id in reasons])
+        counted, changed = self._counted([task for task in ended if task.id in reasons])
         finished = [(task, task.follow_up_settled(reasons[task.id])) for task in counted]
         keep = self._context.backend.settings.retention_policy
         saved = self._lanes.save([(old, new if new.is_kept(keep) else None) for old, new in finished])
         changed |= {old.id for (old, _), one in zip(finished, saved, strict=True) if one is False}
         stored = {new.id: new for (_, new), one in zip(finished, saved, strict=True) if one is True}
-        for task in owing:
+        for task in ended:
             self._log(task, results[task.id])
             if task.id not in stored and task.id not in changed:
                 self._lanes.trouble.skip(queue_key(task), until=self._context.now() + _AGAIN)
-        return [stored.get(task.id, task) for task in owing]
+        return [stored.get(task.id, task) for task in ended]
 
     def _counted(self, tasks: Sequence[Task]) -> tuple[Sequence[Task], set[str]]:
         """Count the ends of these tasks in their batches, if they have one.
@@ -127,13 +127,13 @@ class FollowUps:
             self._context.backend.sleep(number * _PAUSE)
         raise TaskConflict(f"batch {quoted(id)} kept changing while its tasks were counted")
 
-    def _results(self, owing: Sequence[Task]) -> Mapping[str, Task | Exception]:
+    def _results(self, ended: Sequence[Task]) -> Mapping[str, Task | Exception]:
         """Add the follow-ups of these tasks; return each as it is stored, or why it could not be.
 
         For a task that has no follow-up, and only counts in its batch, returns the task itself.
         """
-        results: dict[str, Task | Exception] = {task.id: task for task in owing}
-        left = [task for task in owing if task.owes and task.owes.action]
+        results: dict[str, Task | Exception] = {task.id: task for task in ended}
+        left = [task for task in ended if task.owes and task.owes.action]
         try:
             for ending in (0, 1):
                 results |= self._inserted({task.id: _made(task, ending) for task in left})

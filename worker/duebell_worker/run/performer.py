@@ -313,7 +313,7 @@ class Performer:
 
     def record(self, attempts: Sequence[Attempt]) -> None:
         """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""
-        owing = []
+        with_follow_up = []
         for attempt, recorded in self._save([(one, one.ended) for one in attempts if one.ended]):
             if (
                 isinstance(recorded, Ended)
@@ -321,18 +321,18 @@ class Performer:
                 and recorded.outcome is not Outcome.SUPERSEDED
             ):
                 attempt.recorded = recorded
-                owing.append((attempt, recorded))
+                with_follow_up.append((attempt, recorded))
             else:
                 attempt.set_over(recorded)
-        if not owing:
+        if not with_follow_up:
             return
         try:
-            tasks = self.follow_ups.add([recorded.task for _, recorded in owing])
+            tasks = self.follow_ups.add([recorded.task for _, recorded in with_follow_up])
         except BaseException as error:  # noqa: BLE001 (the process is told to end; the run must not wait)
-            for attempt, _ in owing:
+            for attempt, _ in with_follow_up:
                 attempt.set_over(error)
         else:
-            for (attempt, recorded), task in zip(owing, tasks, strict=True):
+            for (attempt, recorded), task in zip(with_follow_up, tasks, strict=True):
                 attempt.set_over(recorded._replace(task=task))
 
     def _save(

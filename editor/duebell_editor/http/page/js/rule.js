@@ -277,11 +277,15 @@ function facts() {
       status.next_due && status.armed && h("small", {}, STARTS[status.precision]),
     ),
     last && fact("Last run", time(last.finished_at), h("small", {}, outcome(last))),
-    status.owing > 0 &&
+    status.follow_ups_owed > 0 &&
       fact(
         "Follow-ups owed",
-        several(status.owing, "task"),
-        h("small", {}, `${status.owing === 1 ? "has" : "have"} ended; the next run adds what follows`),
+        several(status.follow_ups_owed, "task"),
+        h(
+          "small",
+          {},
+          `${status.follow_ups_owed === 1 ? "has" : "have"} ended; the next run adds what follows`,
+        ),
       ),
     limits.length > 0 && fact("Limits", ...limited(limits)),
     fact(`${bell()[0].toUpperCase()}${bell().slice(1)}`, name()),

@@ -168,6 +168,12 @@ def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> N
         editor.add("tick", due=HOUR, id="a", on_failed="tock")
     with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
         strict.update("a", then=Then("tock"))
+    with pytest.raises(InvalidTask, match=r"^on_failed: the worker has no action 'tock'"):
+        strict.batch("b", then=Then("tick"), on_failed="tock")
+    with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
+        strict.batch("b", then=Then("tock"))
+    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold the payload of `then` and"):
+        strict.batch("b", then=Then("tick"), on_failed="put_on_sale")
 
 
 @pytest.mark.usefixtures("worker")

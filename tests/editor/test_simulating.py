@@ -121,7 +121,7 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
         ({"pause": "mail"}, InvalidQuery, "pause: must be names"),
         ({"spread": {"sync": HOUR}}, InvalidQuery, "spread: 'sync' is no recurring task that is due until"),
         ({"precision": "hour"}, InvalidQuery, "precision: must be one of minute"),
-        ({"add": [{"action": "mail"}]}, InvalidTask, r"tasks\[0\].due: is missing"),
+        ({"add": [{"action": "mail"}]}, InvalidTask, r"^add\[0\].due: is missing: .* can have a schedule$"),
     ],
 )
 def test_wrong_arguments_are_refused(

@@ -118,27 +118,30 @@ class Adder:
         return failed
 
 
-def check_all(tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task]) -> list[Task]:
-    """All the tasks, each made by `make`. Raises InvalidTask, naming the first bad one."""
+def check_all(
+    tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task], *, name: str = "tasks"
+) -> list[Task]:
+    """All the tasks of the field `name`, each made by `make`. Raises InvalidTask for the first bad one."""
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
     if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
-        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
+        raise InvalidTask(name, f"must be tasks, in a list for example, not {type(tasks).__name__}")
     for index, given in enumerate(tasks):
         try:
             task = make(fields_of(NewTask, given))
         except InvalidTask as error:
-            bad.append(type(error)(f"tasks[{index}].{error.field}", error.reason))
+            bad.append(type(error)(f"{name}[{index}].{error.field}", error.reason))
             continue
         if (place := places.setdefault(task.id, index)) != index:
             bad.append(
-                InvalidTask(f"tasks[{index}].id", f"{quoted(task.id)} is the id of tasks[{place}] too")
+                InvalidTask(f"{name}[{index}].id", f"{quoted(task.id)} is the id of {name}[{place}] too")
             )
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
-        first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}; nothing was added")
+        outcome = "; nothing was added" if name == "tasks" else ""  # others are never added
+        first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}{outcome}")
         first.every = tuple(bad)
         raise first
     return checked

@@ -55,7 +55,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.schedules.schedule import Holidays, OnHoliday, Schedule, make_schedule
 from duebell_shared.schedules.zones import zone_of
 from duebell_shared.settings import Precision, Settings
-from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_changed_by, check_name
+from duebell_shared.tasks.checks import check_changed_by, check_name
 from duebell_shared.tasks.fields import IfExists, NewTask, TaskChange, TaskFields, checked, fields_of
 from duebell_shared.tasks.follow_up import Then
 from duebell_shared.tasks.new_task import changed_task, check_change, new_task
@@ -278,7 +278,7 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check),
+            add=check_all(add, self._check, name="add"),
             limits=limits,
             pause=pause,
             spread=spread,
@@ -490,8 +490,7 @@ class Editor:
         """
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))
-        if new.action != NO_FOLLOW_UP:
-            self._known.check(new)
+        self._known.check(new)
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:

@@ -39,12 +39,14 @@ class KnownWorker:
         self._read_at: datetime | None = None
 
     def check(self, task: Task) -> None:
-        """Check the task and its follow-ups; `on_failed` with this task as if it had failed.
+        """Check the task or batch, and its follow-ups; `on_failed` with this task as if it had failed.
 
         Warns of an action that the worker does not have, and of a payload that may not fit; refuses them if
         actions are strict. Raises InvalidTask.
         """
-        self._check(task)
+        self._check(task, within="then" if task.members else "")
+        if task.members and task.members.on_failed:
+            self._check(replace(task, action=task.members.on_failed), within="on_failed")
         if task.then:
             told, gets = task.then.payload, task.then.result_as or None
             told = {**told, gets: None} if gets else told
@@ -78,7 +80,8 @@ class KnownWorker:
             error = InvalidTask(f"then.{error.field}", error.reason)
         elif within:
             is_told = error.field.startswith("payload")
-            reason = f"its payload cannot hold a failed task: {error}" if is_told else error.reason
+            held = "the payload of `then` and the counts" if task.members else "a failed task"
+            reason = f"its payload cannot hold {held}: {error}" if is_told else error.reason
             error = InvalidTask(within, reason)
         if warning is None or self._is_strict:
             raise error

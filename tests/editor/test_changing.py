@@ -7,7 +7,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell import Editor, InvalidTask, Missed, Status, Task, TaskChanged, TaskConflict, TaskNotFound, Worker
+from duebell import (
+    Calendar,
+    Editor,
+    InvalidTask,
+    Missed,
+    Status,
+    Task,
+    TaskChanged,
+    TaskConflict,
+    TaskNotFound,
+    Worker,
+)
 from duebell_infra.testing import InlinePool
 from duebell_shared.tasks.history import Failure
 from tests.editor.memory import KEEP, Scheduler
@@ -148,6 +159,11 @@ def test_a_task_that_keeps_changing_is_given_up_on(
     monkeypatch.setattr(scheduler.store, "save", lambda *_: False)
     with pytest.raises(TaskConflict, match="task 'one' kept changing while this was tried: look at it and"):
         scheduler.editor.pause("one")
+    monkeypatch.setattr(scheduler.store, "swap", lambda *_: None)
+    with pytest.raises(TaskConflict, match="the limits keep changing: try again"):
+        scheduler.editor.limit("act", at_most=1)
+    with pytest.raises(TaskConflict, match="the calendars keep changing: try again"):
+        scheduler.editor.import_calendar("de", Calendar(days={NOON.date(): "a day"}, ends=NOON.date()))
 
 
 def test_the_rule_rings_for_the_first_occurrence(scheduler: Scheduler) -> None:

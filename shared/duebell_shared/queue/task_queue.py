@@ -385,11 +385,9 @@ class RuleSetter:
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)
-                is_left = elsewhere and elsewhere.status in _WAITING and elsewhere.lane != added.task.lane
-                if elsewhere and is_left and added.outcome != "kept":
-                    self._has_dropped(
-                        elsewhere
-                    )  # a stray copy that an earlier call has changed, and then failed
+                is_copy = elsewhere and elsewhere.status in _WAITING and elsewhere.lane != added.task.lane
+                if elsewhere and is_copy and added.outcome != "kept":
+                    self._has_dropped(elsewhere)  # an earlier call may have changed it, and then failed
             if added.task is not new:
                 # A late write of an earlier call may have put a stray copy into an earlier lane, which this
                 # call has found or changed. So the number of lanes is checked: of a task that waits at no
@@ -489,8 +487,6 @@ class RuleSetter:
 
     def _has_dropped(self, there: Task) -> bool:
         """Delete a task that this call changes or replaces if it is a stray copy; tell whether it was."""
-        if there.status not in _WAITING:
-            return False
         key, now = queue_key(there), self._backend.clock()
         return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=there.rev)
 

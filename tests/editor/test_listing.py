@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duebell import Editor, Failure, InvalidQuery, Page, ProblemKind, Status
+from duebell import Editor, Failure, InvalidQuery, Page, ProblemKind, Status, Then
 from duebell_editor.listing import failures
 from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import NEVER
@@ -65,6 +65,17 @@ def test_tasks_are_listed_by_status_and_time(scheduler: Scheduler) -> None:
     assert ids(editor.list(status=Status)) == everything
     assert ids(editor.list(status=Status, latest_first=True)) == everything[::-1]
     assert ids(editor.list(status=(each for each in ["done"]))) == ["done"]
+
+
+def test_a_task_that_owes_a_follow_up_is_listed_once(scheduler: Scheduler) -> None:
+    # Given a task that has ended, and one that recurs, which owe a follow-up
+    editor = scheduler.editor
+    for id, when in {"once": {"due": DUE}, "often": {"schedule": "rate(2 hours)"}}.items():
+        task = editor.add("act", **when, id=id, then=Then("hear"))
+        scheduler.become(scheduler.become(task, Status.RUNNING), Status.DONE)
+    # Then the one is done, and the other waits
+    assert [ids(editor.list(status=status)) for status in ("done", "scheduled")] == [["once"], ["often"]]
+    assert sorted(ids(editor.list(status=Status))) == ["often", "once"]
 
 
 # Pages.

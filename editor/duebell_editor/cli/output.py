@@ -216,7 +216,7 @@ def _is_list_of_objects(value: Any) -> bool:
 def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
     """JSON answers of one kind, a row each. Columns that are empty, zero or false in all rows are left out.
 
-    Only the last column is wrapped. If the screen has no space for it, it holds all fields but the first.
+    Only the last column is wrapped. If the screen is too narrow, one column holds all fields but the first.
     """
     columns = {
         title_of(name): [_cell(name, row.get(name), now) for row in rows]

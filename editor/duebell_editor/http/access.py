@@ -1,7 +1,7 @@
 """Access control: the requests that are allowed, and the visitors who send them.
 
 Another web site can make the visitor's browser send requests to 127.0.0.1. Such a request must not change
-anything: Origin is checked, and bodies must be JSON, which browsers send to another site only with its leave.
+anything: Origin is checked, and bodies must be JSON, which browsers send to other sites only after asking.
 A site must not read anything by making its own name resolve to 127.0.0.1 either: Host is checked. A server on
 an address that other machines can reach needs a token.
 

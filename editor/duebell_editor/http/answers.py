@@ -57,7 +57,7 @@ def schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str,
         if fields := schema.get("properties"):
             parts = text.split("\n\n")
             schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
-            if not may_leave_out:  # others may be unset
+            if not may_leave_out:  # the other fields are UNSET by default
                 always = {*schema["required"], *(name for name in fields if "default" in fields[name])}
                 schema["required"] = [name for name in fields if name in always]
             _describe(fields, text)

@@ -70,7 +70,7 @@ def create_app(
     app.state.editor = editor
     app.state.ending = threading.Event()  # set when the server ends, so that streams end
     app.state.readings = SharedReadings()
-    app.add_middleware(BodyLimits)  # the innermost: a request passes the other middleware first
+    app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
     app.add_middleware(
         Access,
         allowed_hosts=allowed_hosts,

@@ -84,7 +84,7 @@ class _Timed(Given):
 
 # The fields of tasks are read and described by the library.
 
-#: Fields that a change cannot set to null, and their meaning in a change.
+#: Fields that a change cannot set to null, and what they mean there.
 _CHANGES = {
     "action": "A failed or expired task's too, before it is retried",
     "due": "Of a recurring task the current occurrence's, as in /move; not together with a schedule",

@@ -130,7 +130,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     place   its place in the message's list; None if the message is this entry alone
     given   its JSON value
-    wanted  a task to add, which has an id; a change; or the error of an entry that is wrong
+    wanted  a task to add, which has an id; a change; or the error of an entry that cannot be right
     """
 
     message: Message
@@ -243,7 +243,7 @@ def _push(fields: dict[str, Any], sent: datetime, *, mark: IntakeMark) -> Change
     )
 
 
-#: The fields of an entry besides its id, by `do`. An update takes all fields of a change.
+#: The fields of an entry beside its id, by `do`. An update takes all fields of a change.
 _TAKES = {Verb.CANCEL: (), Verb.MOVE: ("due", "in"), _BACKFILL: ("start", "end", "per_second")}
 
 

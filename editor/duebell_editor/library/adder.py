@@ -87,7 +87,7 @@ class Adder:
         return report
 
     def drop_stray_copies(self, id: str) -> None:
-        """Delete stray copies of a batch. A batch is never run, so no run would delete its copies."""
+        """Delete stray copies of a batch. A copy is never run, so no run would delete it."""
         for lane in self._queue.places_before(id):
             key = QueueKey(queued=NEVER, id=id, lane=lane)
             drop_stray_copy(self._queue.store, key, self._queue.lanes, self._queue.clock())

@@ -34,7 +34,7 @@ class AsyncEditor:
     """An Editor whose methods are coroutines, for asyncio: FastAPI, aiohttp and the like.
 
     It has the methods of an Editor, with the same parameters, results and errors. It has no `transaction`,
-    as its block makes calls: use an Editor in a function of yours, by `asyncio.to_thread`. Each call is made
+    whose block makes calls: use an Editor in a function of yours, by `asyncio.to_thread`. Each call is made
     in a thread of the event loop's default executor; further calls wait for a thread. Make one and keep it;
     it may be used by several event loops. For another author: `AsyncEditor(editor.acting_as("anna"))`.
 

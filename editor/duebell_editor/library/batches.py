@@ -1,4 +1,4 @@
-"""Batches: a task that is blocked until all tasks of the batch have ended, and adding tasks to a batch."""
+"""Batches: a task that is blocked until all tasks of the batch have ended, and adding tasks to one."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -165,7 +165,7 @@ class Joiner:
             self._change(id, "wait_for", partial(writes_of, ids[first : first + _AT_ONCE]))
 
     def joining(self, batch: Task, ids: Sequence[str]) -> list[tuple[Task, Task]]:
-        """Each of these tasks that is not in the batch yet, as it is and as it joins. Raises DuebellError."""
+        """Each of these tasks not yet in the batch: as it is, and as it joins. Raises DuebellError."""
         there = self._queue.get_many(ids)
         if missing := [id for id in ids if id not in there]:
             raise TaskNotFound(missing[0])

@@ -215,11 +215,11 @@ class Editor:
         return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
     def past_counts(self) -> PastCounts:
-        """Count the paused, done, expired and cancelled tasks, each up to 1,000. `status` counts others."""
+        """Count paused, done, expired and cancelled tasks, each up to 1,000. `status` counts the others."""
         return count_past(self.queue)
 
     def failures(self) -> Failures:
-        """The failed tasks, and recurring tasks whose last occurrence failed, by action and type of error.
+        """The failed tasks, and the recurring ones whose last occurrence failed, by action and type of error.
 
         The 500 latest are read; `is_all` is false when there are more.
         """
@@ -304,8 +304,8 @@ class Editor:
         count     the number of buckets, 1 to 100
 
         A recurring task counts at each time of its schedule, an overdue task at its due time. The counts are
-        estimates in a long queue, where one lane is counted. So they are for more than 300 recurring tasks:
-        300 of them are counted. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
+        estimates in a long queue, where one lane is counted, and with more than 300 recurring tasks, where
+        300 are counted. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
         """
         return timeline(self.queue, start, check_choice("step", step, Step), count, zone=zone_of(timezone))
 
@@ -480,9 +480,9 @@ class Editor:
                    `close_batch`
         wait_for   ids of stored tasks, in no other batch, for which the batch waits too; ended tasks count
                    at once. The batch is then closed
-        then       the task to add after them: `Then("report", {"month": 1})`. Its payload is an object, which
+        then       what the batch runs after them: `Then("report", {"month": 1})`. Its payload, an object,
                    gets counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
-        on_failed  the action of the task to add instead if a task has failed; None: `then` is added anyway
+        on_failed  the action that the batch runs instead if a task has failed; None: `then` is run anyway
 
         Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
         repeated. A closed batch with this id is returned as it is. Raises InvalidTask before anything is
@@ -649,8 +649,8 @@ class Editor:
         closed      weekly hours in which nothing is started: "22:00-06:00 Europe/Berlin" or "sat,sun"; in
                     UTC unless they name a time zone. "never" opens the action, None restores what is declared
 
-        A limit that is not given stays as it was. Runs in progress apply it within a minute. Tasks that
-        waited for a pause, for closed hours or for an earlier limit start as soon as the limits allow.
+        A limit that is not given stays as it was. Runs in progress apply new limits within a minute. Tasks
+        that waited for a pause, for closed hours or for an earlier limit start as soon as the limits allow.
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
@@ -664,7 +664,7 @@ class Editor:
         )
 
     def limits(self) -> tuple[ActionLimit, ...]:
-        """The limits of all actions that have some, declared or set, by name, with the tasks that wait."""
+        """The limits of actions that have some, declared or set, by name, with how many tasks wait."""
         limits, lanes = self._store.read(Limits) or Limits(), len(self._backend.armer.read().lanes)
         record = self._store.read(WorkerRecord)
         return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._clock()))
@@ -711,7 +711,7 @@ class Editor:
         return self._adder.import_lines(lines)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """The thorough status. With `fix`, it repairs the rule first, and also has the problems this solved.
+        """The thorough status. With `fix`, it repairs the rule first, and also lists the solved problems.
 
         It checks that the targets of deliveries exist, and that the worker takes the messages of the intake
         queue. A target that it may not read is reported as advice. If the repair did not solve a problem that
@@ -726,7 +726,7 @@ class Editor:
         return found
 
     def ensure_armed(self) -> SchedulerStatus:
-        """Set the rule for the earliest task, unless it is set; it may be edited by hand. Raises NotArmed."""
+        """Set the rule for the earliest task if it is not, also after an edit by hand. Raises NotArmed."""
         self._backend.armer.verify()
         self._backend.audit.note("repair", self.changed_by)
         return self.status()
@@ -883,7 +883,7 @@ class Editor:
         return TransactionItem(self._backend, TaskWrite(task, changed))
 
     def _change(self, verb: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
-        """Read the task, change it, and write it if its rev is unchanged. `rev` is the expected one."""
+        """Read the task, change it, and write it if its rev is unchanged; it must be `rev`, if given."""
         rev = checked("rev", rev)
         for _ in range(TRIES):
             task = self.get(id)

@@ -11,8 +11,8 @@ The steps; a crash or an error is safe after each:
 4. Clear the lanes and read their heads. One swap gives the lanes back and removes the mark. Arm the rule.
 
 After a crash or an error the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task
-is. The mark stays, and says that the relane must be repeated. Until then some ids cost a second read; this is
-the only harm.
+is. The mark stays, and says that the relane must be repeated. Until then some ids cost a second read; there
+is no other harm.
 """
 
 import heapq

@@ -127,7 +127,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return fits and self._has_status(key, task)
 
     def _has_status(self, key: Key, task: Task) -> bool:
-        """Tell whether it has a wanted status. With `failing`, a failing task is listed by that key only."""
+        """Tell whether it has a wanted status. With `failing`, it is listed once, by its key as failing."""
         if self.moment and not is_overdue(task, *self.moment):
             return False
         goes_on = task.owes is not None and task.owes.queued is not None

@@ -75,7 +75,7 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
 def _group(queue: Queue, which: Filter) -> list[tuple[Key, Task]] | None:
     """Read the group by its ids. Returns the first tasks that the filter asks for, one more than its limit.
 
-    Returns None for a large group, unless the previous page was read by ids too.
+    Returns None for a large group, unless the page before was read by its ids too.
     """
     sources, now = _sources(which), queue.clock()
     begins: dict[int, str | None] = dict.fromkeys(range(queue.lanes_now()))
@@ -196,7 +196,7 @@ def _with_first_page(stream: Iterator[Key]) -> Iterator[Key]:
 
 
 def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
-    """The bound at which a stream continues after this position; streams of one moment have an order."""
+    """The bound from which a stream continues after this position. In one moment, streams have an order."""
     if stream == start.stream:
         return start.key
     is_over = stream > start.stream if latest_first else stream < start.stream

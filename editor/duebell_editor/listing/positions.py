@@ -1,4 +1,4 @@
-"""Positions of tasks in a listing, and cursors: a cursor is a position as text, which asks for the next page.
+"""Positions of tasks in a listing, and cursors: positions as text, which ask for the next page.
 
 Tasks of the same moment are ordered by source: the queue, then each kind of the past. Then they are ordered
 by lane, then as in the lane's index. Recurring tasks that fail have no time in their index. They are placed
@@ -41,7 +41,7 @@ def position_at(cursor: str, kind: type[_T]) -> _T:
         raise wrong_cursor() from None
 
 
-#: A task's key in the index by which it was found.
+#: A task's key in the index that it is found by.
 Key = QueueKey | PastKey
 
 #: The source of tasks in the queue; the other sources are kinds of the past.

@@ -128,7 +128,7 @@ class FirstTasks(NamedTuple):
 def first_tasks(
     store: Store, record: ArmingRecord, by_lane: Sequence[Sequence[QueueKey]], now: datetime, *, page: int
 ) -> FirstTasks:
-    """Read due tasks by these keys, of which each lane has `page`, to see which run or owe a follow-up."""
+    """Read due tasks by these keys, at most `page` of each lane, to see which run or owe a follow-up."""
     due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
     in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
     looked_at = dict(_due_tasks(store, in_turns))
@@ -286,7 +286,7 @@ def read_queue(
 ) -> QueueCounts:
     """Read the first keys of each lane, and the first tasks that are due.
 
-    A lane that cannot be read counts as due now, as in the armer.
+    A lane that cannot be read counts as due now, as for the armer.
 
     Raises AwsError or NotDeployed when no lane can be read.
     """

@@ -44,8 +44,8 @@ class Bucket(msgspec.Struct, frozen=True, kw_only=True):
 
     count        tasks in the queue, and later occurrences of recurring tasks
     occurrences  how many of these are later occurrences
-    overdue      how many of these should have started and have not, by the rule of `Editor.status`
-    paused       how many of these wait as their action is paused; at this time, a run only checks them
+    overdue      how many of these should have started and have not, by the rule of the status
+    paused       how many of these wait because their action is paused; a run then only checks them
     is_estimate  whether it is extrapolated from one lane, or from some of the recurring tasks
     """
 

@@ -91,7 +91,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of this version.
 
-    add, done, occurrence, run  the units of a task's add; of its claim and outcome; of an occurrence's;
+    add, done, occurrence, run  the units of an add; of a claim and outcome; of both for an occurrence;
                      and of a run without its tasks
     run_bytes, task_bytes  of the log, metrics included
     start_ms, one_ms, task_ms  processor time: a cold start; the same with a run of one task; a further task

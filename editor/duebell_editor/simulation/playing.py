@@ -365,7 +365,7 @@ class Played:
             until=until,
             takes=max(self._of.duration(action), SHORTEST),
         )
-        # If a place is too far away, a run chooses a random time near the one below.
+        # If a place is too far away, a run chooses a random time. On average, it is the one below.
         latest = NEVER if limit.per_second else now + LONGEST_WAIT
         for one, place in zip(several, places, strict=True):
             if place is None:

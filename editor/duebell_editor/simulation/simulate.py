@@ -129,7 +129,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
 
     today    the queue as it is
     changed  the queue with the changes; None if none are given
-    flatten  the recurring tasks to move so that the peak halves; `changed` includes this
+    flatten  the recurring tasks to move so that the peak halves; `changed` has them moved
     """
 
     start: Instant

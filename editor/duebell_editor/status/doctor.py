@@ -219,7 +219,7 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
     except (ClientError, BotoCoreError) as error:
         yield _unseen("whether the intake's messages are taken", in_brief(error))
         return
-    own = f":{function}" if function else ""  # without a name, any function that takes them is right
+    own = f":{function}" if function else ""  # without a name, any function that takes them will do
     states = [one["State"] for one in mappings if one["FunctionArn"].endswith(own)]
     if all(state in _IDLE for state in states):
         what = f"its event source mapping is {states[0]}" if states else "it has no event source mapping"

@@ -114,12 +114,12 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
                  None if there was none
     lanes        partitions of the queue
     lanes_held   the number of lanes that runs hold at this moment
-    queued       tasks that wait or run; a recurring task counts once. At most 1,000, like the counts below
+    queued       tasks that wait or run; a recurring task counts once. At most 1,000, as all such counts
     running      tasks that run, among the first due tasks: a hundred or more are read
     overdue      tasks that should have started: they are late by more than three and a half minutes, or they
                  are due and their ring started no run. Tasks that count as running are left out
-    due_tonight  tasks that are due until `tonight_ends` and not overdue, without an upper limit; without
-                 tasks that a pause of their action has put back
+    due_tonight  tasks that are due until `tonight_ends` and not overdue, without an upper limit. Tasks that a
+                 pause of their action has put back do not count
     due_tonight_is_estimate  whether it is extrapolated from one lane, as in the timeline
     tonight_ends the next 06:00 in the time zone that was asked for
     failed       failed tasks that are kept; None if they could not be counted

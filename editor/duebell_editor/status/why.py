@@ -57,7 +57,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
                its action is paused
     is_late    whether it should have started by now
     delay_ms   if the task no longer waits: from its due date to the time that its last attempt was queued
-               for. It is caused by its spread or by earlier attempts
+               for. Its spread or earlier attempts cause this delay
     lateness   the parts of the last attempt's lateness after `delay_ms`; None if it was less than a second
     """
 
@@ -226,7 +226,7 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
 
 
 def _of_clock(task: Task, record: ArmingRecord, now: datetime) -> Why | None:
-    """Explain a wrong clock of this machine: a run ended, or the task was added, in its future."""
+    """Explain a wrong clock of this machine: by it, an end or an add was in the future."""
     newest = max(task.created_at, record.last_run.finished_at if record.last_run else task.created_at)
     if newest <= now + MOST_SKEW:
         return None

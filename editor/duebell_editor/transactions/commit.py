@@ -1,4 +1,4 @@
-"""Committing a transaction, even if answers are lost."""
+"""Committing a transaction, also where answers are lost."""
 
 from collections.abc import Sequence
 from uuid import uuid4
@@ -95,7 +95,7 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
     """Tell whether a task is in a state that only this transaction makes: then all writes were made.
 
-    A moved or updated task proves nothing, as others may make the same change. A cancellation has its time.
+    A move or update proves nothing, as others may make the same one. A cancellation does, by its time.
     """
     try:
         return any(_is_made(backend, write) for write in writes if isinstance(write, TaskWrite))

@@ -1,7 +1,7 @@
 """The worker's bundle: everything that the Lambda function runs, in one zip.
 
 A zip's bytes depend on nothing but the names and contents of the files in it. The sources are compiled here:
-Lambda's copy of a bundle is read-only, so each cold start would compile its imports again.
+Lambda's copy of a bundle is read-only, so each cold start would compile all that it imports.
 """
 
 import hashlib
@@ -185,7 +185,7 @@ def python_for(target: Target) -> str | None:
 def compiled_files(files: Files, target: Target, folder: Path) -> Files:
     """The compiled files of these sources, for the target's Python, made in this folder.
 
-    There is none for a source that this Python cannot compile, and none at all without this Python here. On
+    A source that this Python cannot compile has none. Without this Python on this machine, there are none. On
     Lambda, Python does not compare them with their sources, which nobody changes. The same sources give the
     same bytes. The state of a process affects the bytes, so they are compiled in a new process.
     """
@@ -211,7 +211,7 @@ def compiled_files(files: Files, target: Target, folder: Path) -> Files:
 
 
 def _with_version(files: Files, folder: Path) -> Files:
-    """These files, and a file with their version, which is written to this folder."""
+    """These files and the one with their version, which is written to this folder."""
     digest = hashlib.sha256()
     for name in sorted(files):
         digest.update(f"{name}\0".encode() + hashlib.sha256(files[name].read_bytes()).digest())

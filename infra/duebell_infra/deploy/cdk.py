@@ -92,8 +92,8 @@ class Scheduler(Construct):
         """Build the bundle, and declare the scheduler with it.
 
         actions       `module:attribute` of the Worker; None: no code of yours, deliveries only
-        deliveries    actions that are deliveries, by name: an ARN or an https URL; or a mapping with that
-                      as `to`, and the other fields of `worker.deliver`
+        deliveries    actions that are deliveries, by name: an ARN or an https URL; or a mapping with it as
+                      `to`, and the other fields of `worker.deliver`
         intake        True: with an intake queue, whose messages add and change tasks
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given

@@ -63,7 +63,7 @@ class MiniStack:
         with self._state.log.open("wb") as log, _bound(self._port) as listener:
             listener.listen()
             self._process = subprocess.Popen(  # noqa: S603
-                # -P keeps this folder off the path: this file would be imported as MiniStack.
+                # -P keeps this folder off the path, or this file would be imported as MiniStack.
                 [sys.executable, "-P", str(_CHILD), str(listener.fileno()), str(self._state.worker_log)],
                 cwd=self._state.path,
                 env=self._environment(),

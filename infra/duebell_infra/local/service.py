@@ -1,4 +1,4 @@
-"""`duebell local`: runs the embedded stack with the HTTP editor, and starts or stops that process."""
+"""`duebell local`: runs the embedded stack with the HTTP editor, and starts, awaits or stops its process."""
 
 import os
 import shlex
@@ -131,7 +131,7 @@ def _greeting(stack: EmbeddedStack, state: Path, url: str) -> Iterator[str]:
 def start(state: Path, arguments: Sequence[str]) -> str:
     """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
-    It goes on when this process ends. If this call is interrupted, it is ended. Raises AlreadyRunning, and
+    It goes on when this process ends. An interrupted call ends it. Raises AlreadyRunning, and
     EmbeddedStackFailed with the error of the started process.
     """
     with StateFolder(state):  # refuses a folder that is in use, and makes it private

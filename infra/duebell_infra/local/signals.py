@@ -20,7 +20,7 @@ class Ended(KeyboardInterrupt):
 def ended_by_signal() -> Iterator[None]:
     """Raise Ended inside at Ctrl-C, SIGTERM, or when the terminal goes away; from then on, ignore them.
 
-    For the main thread. So a second Ctrl-C does not interrupt the clean-up that the first one began.
+    For the main thread. A second Ctrl-C does not interrupt the clean-up that the first one began.
     """
 
     def end(_number: int, _frame: FrameType | None) -> None:

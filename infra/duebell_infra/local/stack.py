@@ -43,8 +43,8 @@ class EmbeddedStack:
     say           is given a line for every step
     synced        is given a line for each recurring task that is changed, also by a reload
 
-    Once it is started, `settings` are for its Editor, `actions` names its Worker, and `deliveries` has those
-    that need no code. The start began at `begun`, in nanoseconds since 1970. The output of the
+    Once it is started, `settings` are for its Editor, `actions` names its Worker, and `deliveries` has the
+    deliveries that need no code. The start began at `begun`, in nanoseconds since 1970. The output of the
     worker and its actions is in the file `worker_log` at once, and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """

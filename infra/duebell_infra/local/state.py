@@ -35,7 +35,7 @@ class StateFolder:
     objects    the objects of MiniStack's S3
     temporary  the functions, unpacked while they run
     log        MiniStack's own log
-    worker_log the output of the worker and its actions since the stack was started, at once
+    worker_log the output of the worker and its actions since the start, line by line as it comes
     key        the access key that the stack asks for; empty until the folder is locked
     lock       the descriptor that holds the lock; a child that inherits it holds the lock too
     """

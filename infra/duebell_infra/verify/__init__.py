@@ -1,7 +1,7 @@
-"""`duebell verify`: makes each form of call that duebell has once, against a deployed scheduler.
+"""`duebell verify`: makes each kind of duebell's calls once, against a deployed scheduler.
 
-It shows what no emulator can show, only the user's own account. It is safe on a queue in use: it changes only
-tasks of its own, and it changes the arming record only by the ordinary protocol.
+It shows what only the user's own account can show, and no emulator. It is safe on a queue in use: it changes
+only tasks of its own, and it changes the arming record only by the ordinary protocol.
 """
 
 import json

@@ -28,13 +28,13 @@ _TAKEN_WITHIN = timedelta(minutes=2)
 #: A task that is due at once starts within this when the worker is called directly: a cold start.
 _AT_ONCE = timedelta(seconds=30)
 
-#: If a ring is lost, a later one comes in its place, within this after its minute.
+#: If a ring is lost, a later ring comes within this time after its minute.
 _LATEST = timedelta(minutes=8)
 
 #: A run that has nothing to do ends within this.
 _ENDING = timedelta(seconds=30)
 
-#: The time for which it may take from choosing a due date to setting the rule to it.
+#: The longest time from choosing a due date to setting the rule to it.
 _MARGIN = timedelta(seconds=10)
 
 LOG = "`duebell doctor`; look into the worker's log"
@@ -51,7 +51,7 @@ def nothing_left(scene: Scene) -> Finding:
 
 
 def status(scene: Scene) -> Finding:
-    """Read the status of the scheduler, as `duebell status` shows it."""
+    """Read the status of the scheduler, as `duebell status` has it."""
     found = scene.editor.status()
     if found.problems and scene.answers.lacks():
         raise NotMade("the status could not be read in full")

@@ -38,7 +38,7 @@ class SharedReadings:
         self._readings: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
 
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
-        """The value of `what`, and when it was read. Older than `max_age`, it is read by `read` in a thread.
+        """The value of `what`, and when it was read. If older than `max_age`, `read` reads it in a thread.
 
         An error is shared too. Callers who waited for a reading take it, however long it took.
         """

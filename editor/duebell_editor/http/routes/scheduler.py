@@ -152,7 +152,7 @@ def list_dead_letters(editor: VisitorsEditor) -> Json:
 
 @router.post("/dead-letters/{queue}/redrive", summary="Send back dead letters", responses=answers("Handled"))
 def redrive_dead_letters(queue: DeadLetters, editor: VisitorsEditor) -> Json:
-    """Sends messages of the intake again. Deletes those of lost rings and failed runs, and sets the rule."""
+    """Sends messages of the intake again. For lost rings and failed runs, sets the rule and deletes them."""
     return Json({"count": editor.redrive(queue)})
 
 
@@ -173,7 +173,7 @@ def list_limits(editor: VisitorsEditor) -> Json:
 
 @router.patch("/limits/{action:path}", summary="Limit or pause an action", responses=answers("ActionLimit"))
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
-    """Sets limits in place of those that the code declares. 0 pauses the action, null restores the declared.
+    """Sets limits in place of those in the code. 0 pauses the action, null restores the limit in the code.
 
     Fields that are not given stay as they are. Runs in progress apply the limits within a minute.
     """

@@ -1,4 +1,4 @@
-"""Calls to AWS made while deploying: their errors as DeployFailed, or as no answer."""
+"""Calls to AWS while deploying. Their errors become DeployFailed, or None in place of an answer."""
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager

@@ -18,7 +18,7 @@ class InfraError(DuebellError):
 
 
 class InvalidDeployment(InfraError, InvalidInput):
-    """A deployment cannot be as it was given. Nothing was built or changed. See InvalidInput."""
+    """A field of a deployment is wrong. Nothing was built or changed. See InvalidInput."""
 
 
 class BundleFailed(InfraError):

@@ -55,8 +55,8 @@ class LiveStack:
     def ended(self, id: str, *, within: timedelta = _PATIENCE) -> "Task":
         """Wait until this task has ended, and return it. Raises TimeoutError, and TaskNotFound.
 
-        What is due at once starts within seconds, anything else when the rule rings: within two minutes after
-        its due date.
+        A task that is due at once starts within seconds. Other tasks start when the rule rings: within two
+        minutes after their due date.
         """
         give_up = time.monotonic() + within.total_seconds()
         while not (task := self.editor.get(id)).status.is_finished:

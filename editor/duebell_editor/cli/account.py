@@ -1,6 +1,6 @@
 """The AWS account of a command: its session, and the scheduler's settings, queue and rule.
 
-Apart from `context`, because it needs the AWS SDK: `duebell --help` does without.
+It is not part of `context` because it imports the AWS SDK, which `duebell --help` does not need.
 """
 
 import getpass
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def caller(by: str) -> str | None:
-    """The user of this process, the machine, and the tool `by` which: `anna@laptop via cli`."""
+    """The user of this process, the machine, and the tool `by`, as an author: `anna@laptop via cli`."""
     return fit_changed_by(f"{_user()}@{socket.gethostname()} via {by}")
 
 
@@ -59,7 +59,7 @@ class Account:
 
     @cached_property
     def session(self) -> "boto3.Session":
-        """The AWS session of the options as boto3's own, for the commands about the stack."""
+        """The AWS session of the options as a session of boto3, for the commands about the stack."""
         import boto3  # noqa: PLC0415 (commands about tasks do without: it takes a tenth of `duebell list`)
 
         return boto3.Session(botocore_session=self._sdk)
@@ -89,10 +89,10 @@ class Account:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings of the scheduler that is named; else those of the environment.
+        """The settings of the named scheduler; without a name, those of the environment.
 
-        Its worker's Lambda is asked for them, in one call. Raises NotDeployed, AwsError, InvalidSettings,
-        WrongUsage.
+        The named scheduler's are read from its worker's Lambda, in one call. Raises NotDeployed, AwsError,
+        InvalidSettings, WrongUsage.
         """
         if self.name is None:
             return Settings.from_env()
@@ -111,8 +111,8 @@ class Account:
     def editor(self, *, by: str | None = "cli") -> Editor:
         """The editor of the queue.
 
-        The author of its changes is DUEBELL_CHANGED_BY, or else this process's user with the tool `by` which;
-        unknown if `by` is None.
+        The author of its changes is DUEBELL_CHANGED_BY, or else the user of this process with the tool `by`.
+        The author is unknown if `by` is None.
         """
         set_place(f"cli on {socket.gethostname()}")
         return Editor(
@@ -139,7 +139,7 @@ class Account:
 
     @cached_property
     def _local(self) -> LocalStack | None:
-        """The stack of `duebell local`, if it is what is named."""
+        """The stack of `duebell local`, if the given name is `local`."""
         if self.name != LOCAL:
             return None
         stack = LocalStack.find()
@@ -152,7 +152,7 @@ class Account:
 
 
 class EndpointSession(botocore.session.Session):
-    """Makes each client with its endpoint URL, if it has one; those of the bell when they are first used."""
+    """Makes each client with the endpoint URL, if there is one; clients of the bell only when first used."""
 
     endpoint_url: str | None = None
 
@@ -176,7 +176,7 @@ class _Late:
         return getattr(self._make(), name)
 
 
-#: Variables of this process that count for a scheduler of another name as well.
+#: Variables of this process that override those of a named scheduler.
 _OURS = ["DUEBELL_CHANGED_BY", "DUEBELL_STRICT_ACTIONS"]
 
 

@@ -29,7 +29,7 @@ _CHUNK = 500
 
 
 def read_tasks(lines: Iterable[bytes], now: datetime) -> tuple[dict[int, NewTask], dict[int, InvalidTask]]:
-    """The tasks by the numbers of their lines, and the errors of lines that cannot be right."""
+    """The tasks by the numbers of their lines, and the errors of the wrong lines."""
     tasks: dict[int, NewTask] = {}
     wrong: dict[int, InvalidTask] = {}
     first: dict[str, int] = {}
@@ -136,7 +136,7 @@ def _write(
         raise trouble
     errors = [one.error for one in report.failures if isinstance(one.error, AwsError | NotDeployed)]
     if errors and len(errors) == len(lines):
-        raise errors[-1]  # the other lines would fare no better
+        raise errors[-1]  # the other lines would fail, too
 
 
 app = typer.Typer()

@@ -1,4 +1,4 @@
-"""A call of a command: its account, clock and output; and the options of several parameters."""
+"""The call of a command: its account, clock and output. Also functions that make options."""
 
 import inspect
 import os

@@ -18,7 +18,7 @@ from duebell_shared.errors import (
 
 from .output import plain
 
-#: The base of typer's errors for wrong usage: click's, or that of typer's own copy of click, by its version.
+#: The base of typer's errors for wrong usage: of click, or of typer's copy of click, by typer's version.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 

@@ -136,7 +136,7 @@ def _follow_up(text: str) -> Then:
         raise ValueError(f"is not JSON: {error}") from error
 
 
-#: The types of values in the shell by their form, where they are no text, and the settings of their options.
+#: By the form of a field: the type of its value, if it is not text; and the settings of its option.
 _TYPES: dict[str, Any] = {"texts": list, "time": datetime, "duration": timedelta, "number": int, "task": Then}
 _FORMS: dict[str, dict[str, Any]] = {
     "text": {"metavar": "TEXT"},
@@ -151,7 +151,7 @@ _FORMS: dict[str, dict[str, Any]] = {
     "choice": {},
     "choices": {"metavar": "NAME"},
 }
-#: Fields of these forms cannot be taken away.
+#: Fields of these forms have no `--no-…`.
 _KEPT = {"choice", "json", "zone"}
 
 
@@ -171,7 +171,7 @@ def with_fields(
     """Give a command the options of these fields of a task, in place of its `**given`: see `fields_from`.
 
     of         the rows of the fields
-    in_change  with `--no-…` for those that can be taken away
+    in_change  with `--no-…` for fields that can be reset
     """
     every: dict[str, Any] = {}
     for name in names:
@@ -201,7 +201,7 @@ def _of(kind: Kind, name: str, help: str) -> Any:
 
 
 def fields_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a task that options of `with_fields` give, but for the due date and the time zone."""
+    """The fields of a task that options of `with_fields` give, except the due date and the time zone."""
     fields: dict[str, Any] = {}
     for name, row in FIELDS.items():
         if name not in given or name in {"due", "timezone"}:

@@ -22,7 +22,7 @@ from duebell_shared.tasks.status import Verb
 #: The width of a pipe or a file: lines that are cut or wrapped cannot be searched or copied.
 _UNLIMITED = 100_000
 
-#: The beginning of a command in a text, but for commands about this machine and those that have options.
+#: The beginning of a command in a text. Not of `duebell local`, nor of one that begins with an option.
 _COMMAND = re.compile(r"`duebell (?!-|local\b)")
 
 #: Failures that are printed; the rest is only counted.
@@ -114,7 +114,7 @@ class Output:
             self.note(text)
 
     def progress(self, done: int, total: int) -> None:
-        """Say how far the command is, to a person who looks on."""
+        """Print how far the command is, if a person can see it."""
         if done:
             self.tell_watcher(f"{done:,} of {total:,}")
 
@@ -186,7 +186,7 @@ def relative(instant: datetime, now: datetime) -> str:
     sizes = [size for _, size in _UNITS]
     first = next((index for index, size in enumerate(sizes) if seconds >= size), len(sizes) - 1)
     least = sizes[min(first + 1, len(sizes) - 1)]
-    seconds = (seconds + least // 2) // least * least  # so that 2d10h stay that for a moment
+    seconds = (seconds + least // 2) // least * least  # so that 2d10h does not become 2d9h at once
     counts = []
     for unit, size in _UNITS:
         count, seconds = divmod(seconds, size)
@@ -199,7 +199,7 @@ def relative(instant: datetime, now: datetime) -> str:
 
 
 def facts_table(document: Mapping[str, Any], now: datetime) -> Table:
-    """The fields of a JSON answer, a row each, without those that `in_words` has no words for."""
+    """The fields of a JSON answer, a row each. A field that is empty by `in_words` is left out."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
@@ -214,9 +214,9 @@ def _is_list_of_objects(value: Any) -> bool:
 
 
 def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
-    """JSON answers of one kind, a row each, without columns that are empty, zero or false in all of them.
+    """JSON answers of one kind, a row each. Columns that are empty, zero or false in all rows are left out.
 
-    Only the last column is wrapped. If the screen has no space for it, one column holds all but the first.
+    Only the last column is wrapped. If the screen is too narrow, one column holds all fields but the first.
     """
     columns = {
         title_of(name): [_cell(name, row.get(name), now) for row in rows]

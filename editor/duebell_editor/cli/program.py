@@ -102,9 +102,9 @@ def _commands_of(module: str) -> Mapping[str, Any]:
 
 
 class _Checks:
-    """The checks of a parameter's value, without those that texts and defaults do not need.
+    """The checks of a parameter's value. A text or a default is not checked: it needs no check.
 
-    Problem: typer checks with pydantic, and its import takes a quarter of the time of `duebell list`.
+    Problem: typer checks with pydantic. Importing pydantic takes a quarter of the time of `duebell list`.
     """
 
     def __init__(self, typers: Callable[[], Any]) -> None:
@@ -286,7 +286,7 @@ def run() -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         status = _nobody_reads()
-    except SystemExit as error:  # click's end when nobody reads on
+    except SystemExit as error:  # click ends so when nobody reads the output
         status = _nobody_reads() if isinstance(error.__context__, BrokenPipeError) else error.code
     except typer.Abort as error:  # a question that was not answered with yes
         is_interrupted = isinstance(error.__context__, KeyboardInterrupt)

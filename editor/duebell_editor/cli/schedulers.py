@@ -1,4 +1,4 @@
-"""The note on this machine of the stack of `duebell local`."""
+"""The note about the stack of `duebell local`, a file on this machine."""
 
 import os
 from pathlib import Path
@@ -27,7 +27,7 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, state: Path) -> Self | None:
-        """The note in this state folder; None if there is none. A folder of another user is not believed."""
+        """The note in this state folder; None if there is none. A folder of another user is ignored."""
         try:
             if hasattr(os, "geteuid") and state.stat().st_uid != os.geteuid():
                 return None
@@ -37,7 +37,7 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def find(cls) -> Self | None:
-        """The stack of the state folder that DUEBELL_STATE names, or of this folder or the nearest above."""
+        """The stack whose state folder DUEBELL_STATE names; or that of this folder or the nearest above."""
         if named := os.environ.get(STATE_VARIABLE):
             return cls.read(Path(named))
         here = Path.cwd()
@@ -45,7 +45,7 @@ class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
         return next((one for one in found if one), None)
 
     def write(self, state: Path) -> None:
-        """Keep this note in the state folder, in place of one that is there."""
+        """Store this note in the state folder, in place of an earlier one."""
         new = state / f"{_FILE}.new"
         new.write_bytes(msgspec.json.encode(self))
         new.replace(state / _FILE)

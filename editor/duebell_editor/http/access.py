@@ -1,8 +1,8 @@
 """Access control: the requests that are allowed, and the visitors who send them.
 
-Another web site can make the visitor's browser send requests to 127.0.0.1. It must not be able to change
-anything (checked by Origin, and by allowing JSON bodies only, which browsers send to other sites only after
-asking them), nor to read anything by making its own name resolve to 127.0.0.1 (checked by Host). A server on
+Another web site can make the visitor's browser send requests to 127.0.0.1. Such a request must not change
+anything: Origin is checked, and bodies must be JSON, which browsers send to other sites only after asking.
+A site must not read anything by making its own name resolve to 127.0.0.1 either: Host is checked. A server on
 an address that other machines can reach needs a token.
 
 A proxy with a login may put the visitor's name into a header. A client that reaches this server without the
@@ -75,7 +75,7 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
 
 
 class Access:
-    """Refuses requests that are not allowed, as ASGI middleware; stores the visitor of the others.
+    """ASGI middleware that refuses requests that are not allowed, and stores the visitor of other requests.
 
     Logs each request as soon as its answer begins: method, path without the query, status, and who sent it.
     """
@@ -193,9 +193,9 @@ VisitorsEditor = Annotated[Editor, Depends(_visitors_editor)]
 
 
 def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
-    """Tell whether a page of another site sends this request. It may link to the page, but not read the API.
+    """Tell whether a page of another site sends this request. A link to our page does not count as such.
 
-    It could not see the answer, but each read costs money.
+    The other site could not see the answer of the API, but each read costs money.
     """
     is_link = scope["method"] in {"GET", "HEAD"} and is_open(scope)
     is_cross_site = headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}

@@ -39,7 +39,7 @@ from duebell_shared.tasks.worker_record import WorkerDescription
 
 from .problems import ProblemDocument, kind_of
 
-#: `name, other  what they are`, in the docstring of a struct; longer descriptions are indented.
+#: A row in the docstring of a struct: `name, other  their meaning`. Its further lines are indented.
 _DESCRIPTION = re.compile(r"^(\w+(?:, \w+)*) {2,}(\S.*(?:\n +.*)*)", re.MULTILINE)
 
 
@@ -57,7 +57,7 @@ def schemas_of(*structs: type[Struct], may_leave_out: bool = False) -> dict[str,
         if fields := schema.get("properties"):
             parts = text.split("\n\n")
             schema["description"] = "\n\n".join(part for part in parts if not _DESCRIPTION.match(part))
-            if not may_leave_out:  # a field without a default is one that may be unset
+            if not may_leave_out:  # the other fields are UNSET by default
                 always = {*schema["required"], *(name for name in fields if "default" in fields[name])}
                 schema["required"] = [name for name in fields if name in always]
             _describe(fields, text)
@@ -256,10 +256,10 @@ class AddedTask(Struct, kw_only=True):
     """The outcome for one task of a list.
 
     id       its id; one is made if none was given
-    outcome  kept: its id was taken, and the task with it stays. replaced: that task was replaced. pushed: it
-             waits until the new due date, or was replaced if it did not wait
-    type     of one that failed, the kind of problem, as in a problem document
-    detail   of one that failed, what is wrong and what to do
+    outcome  kept: its id was taken, and the stored task stays. replaced: the stored task was replaced.
+             pushed: the stored task waits until the new due date, or was replaced if it did not wait
+    type     if it failed, the kind of problem, as in a problem document
+    detail   if it failed, what is wrong and what to do
     """
 
     id: str
@@ -271,8 +271,8 @@ class AddedTask(Struct, kw_only=True):
 class AddAnswer(Struct, kw_only=True):
     """The outcome of adding a list of tasks.
 
-    stored   the number of tasks that are stored, and that the rule rings for
-    results  what became of each, in the order of the list
+    stored   the number of stored tasks; the rule rings for them
+    results  the outcome for each task, in the order of the list
     """
 
     stored: int
@@ -295,7 +295,7 @@ class BulkAnswer(Struct, kw_only=True):
 
     found     the number of tasks to change, at most the limit
     is_all    false if there are more than the limit
-    ids       with `dry_run`, the ids of those found
+    ids       with `dry_run`, the ids of the tasks found
     changed   the ids of the changed tasks
     failures  the tasks that could not be changed
     """

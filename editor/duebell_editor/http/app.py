@@ -41,7 +41,7 @@ def create_app(
     read_only: bool = False,
     identity_header: str | None = None,
 ) -> FastAPI:
-    """The page at `/`, JSON under `/api`, the API's description at `/docs`, over this editor.
+    """Make an application over this editor: the page at `/`, JSON under `/api`, its description at `/docs`.
 
     A client that can reach it, and has the token if there is one, may do all that the editor may. So it only
     answers requests to 127.0.0.1, localhost, [::1] or one of `allowed_hosts` (names without a port; `*` for
@@ -49,11 +49,11 @@ def create_app(
 
     read_only        show the queue only: requests that would change something are answered with 403
     identity_header  header in which a proxy with a login names the visitor, such as X-Forwarded-User: it is
-                     stored on a task as `changed_by`. Only for a server that is reached through that proxy
+                     stored on a task as `changed_by`. Use it only if all clients come through that proxy
 
     Requests are logged to `duebell.http`, changes to `duebell.audit`, both at INFO.
-    In a server of your own, end open streams at its shutdown, with uvicorn's `timeout_graceful_shutdown`; and
-    let it, or a proxy before it, cut off clients that send their headers too slowly. Raises InvalidSettings.
+    A server of your own must end open streams at its shutdown: set uvicorn's `timeout_graceful_shutdown`. It
+    or a proxy must also cut off clients that send their headers too slowly. Raises InvalidSettings.
     """
     allowed_hosts = allowed_hosts if isinstance(allowed_hosts, str) else frozenset(allowed_hosts)
     check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
@@ -68,7 +68,7 @@ def create_app(
         exception_handlers=EXCEPTION_HANDLERS,
     )
     app.state.editor = editor
-    app.state.ending = threading.Event()  # set when the server ends, so that streams do
+    app.state.ending = threading.Event()  # set when the server ends, so that streams end
     app.state.readings = SharedReadings()
     app.add_middleware(BodyLimits)  # the innermost: a request passes the others first
     app.add_middleware(

@@ -58,7 +58,7 @@ class BodyLimits:
         await self._app(scope, receive_part, send_and_mark)
 
 
-#: Seconds for the request line and the headers, from the connection on, or from the first byte of the next.
+#: Seconds for the request line and headers, from the connection on; of a later request, from its first byte.
 _HEAD_SECONDS = 10.0
 
 #: Seconds until a connection is cut off during a body. The application answers 408 before.
@@ -118,7 +118,7 @@ class Deadlines(H11Protocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         _cancel(self._reading)
-        if self.transport.is_closing():  # it waits until the client has read the rest
+        if self.transport.is_closing():  # closing waits until the client has read the rest
             self._abort_unless_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -127,7 +127,7 @@ class Deadlines(H11Protocol):
         super().connection_lost(exc)
 
     def _expect_more(self) -> None:
-        """Set the deadline for the part that the client is to send now. Further bytes do not extend it."""
+        """Set the deadline for the part that the client must send now. Further bytes do not extend it."""
         state = self.conn.their_state
         if self.transport.is_closing():
             self._abort_unless_read()
@@ -154,7 +154,7 @@ class Deadlines(H11Protocol):
         self._abort_unless_read()
 
     def _abort_unless_read(self) -> None:
-        """Abort the connection if the client does not read the answer in time: closing waits for that."""
+        """Abort the connection if the client does not read the answer in time: closing waits for it."""
         _cancel(self._reading)
         self._reading = self.loop.call_later(_READING_SECONDS, self.transport.abort)
 

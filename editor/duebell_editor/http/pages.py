@@ -1,4 +1,4 @@
-"""The pages of the editor in their frame, and which requests only read or are open."""
+"""The pages of the editor, and checks whether a request only reads, or needs no token."""
 
 import hashlib
 from pathlib import Path
@@ -10,8 +10,8 @@ from starlette.types import Scope
 #: The folder of the pages, their scripts and styles.
 FILES = Path(__file__).parent / "page"
 
-#: The scripts of all pages in one file, and the styles of each page in one, made by `make bundle`; beside
-#: them the digest of the files that they are made of.
+#: The bundle, made by `make bundle`: one script for all pages, one style sheet for each page, and a digest
+#: of their sources.
 BUNDLE = FILES / "bundle"
 
 #: The module that starts each page.
@@ -25,7 +25,7 @@ class Page(NamedTuple):
     name     its name in the navigation
     file     its content, an HTML file without the extension; its styles have the same name
     content  the element that the first link of the page skips to
-    api      the path below `/api` that answers the same without JavaScript
+    api      the path below `/api` that shows the same without JavaScript
     """
 
     path: str
@@ -36,13 +36,13 @@ class Page(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The title of the window; that of the first page is the program's name alone."""
+        """The title of the window. For the first page, it is only the program's name."""
         return "duebell" if self.path == "/" else f"{self.name} · duebell"
 
     def render(self, *, schemas: str, read_only: bool, bundled: bool) -> str:
         """The whole page. The schemas are JSON that is safe within HTML.
 
-        bundled  loads one script and one style sheet, else the modules and styles that they are made of
+        bundled  load one script and one style sheet; if false, load their sources
         """
         frame = Template((FILES / "frame.html").read_text(encoding="utf-8"))
         return frame.substitute(
@@ -81,7 +81,7 @@ def digest() -> str:
 
 
 def is_bundled() -> bool:
-    """Tell whether the bundle is of these modules and styles; not while someone works on them."""
+    """Tell whether the bundle fits its sources. It does not while someone works on them."""
     kept = BUNDLE / "digest"
     return kept.exists() and kept.read_text(encoding="ascii") == digest()
 
@@ -89,7 +89,7 @@ def is_bundled() -> bool:
 #: Paths that show nothing of the queue: the pages, and the description of the API.
 _OPEN = frozenset({"", *(page.path for page in PAGES), "/docs", "/openapi.json"})
 
-#: A POST that stores nothing.
+#: Paths whose POST stores nothing.
 _ASKING = {"/api/preview", "/api/simulate"}
 
 

@@ -24,16 +24,16 @@ from .headers import HEADERS
 
 MEDIA_TYPE = "application/problem+json"
 
-#: In the place of an error: the body is one task, and not a list of them. No field has this name.
+#: Stands in the place of an error if the body is one task, not a list. No field has this name.
 ONE_TASK = "(one task)"
 
-#: Errors of one body in an answer: a request can have two million of them.
+#: The most errors that an answer lists: one body can have two million.
 _MOST = 20
 
 #: Seconds after which the client may try again.
 _RETRY_AFTER = "5"
 
-#: Attributes of errors about the task or the input.
+#: Attributes of errors that the document repeats.
 _TOLD = ("field", "reason", "id", "rev")
 
 
@@ -58,7 +58,7 @@ class ProblemDocument(Struct, kw_only=True):
     errors  all fields that are wrong
     id      the id of the task
     rev     with 412: the task's current rev
-    stored  with 503: the task is stored all the same
+    stored  with 503: the task is stored, although the rule could not be confirmed
     ids     with 503, of a list: the ids of the tasks that are stored
     """
 
@@ -127,7 +127,7 @@ async def _invalid(_request: Request, error: RequestValidationError) -> Response
 
 
 def _field(one: Mapping[str, Any]) -> str:
-    """The place of the wrong field, as the library names it: `due`, `tasks[2].due`; or `body`, the whole."""
+    """The wrong field, as the library names it: `due`, `tasks[2].due`; or `body` for the whole body."""
     place = ""
     for part in one["loc"][1:]:
         if isinstance(part, int):

@@ -111,7 +111,7 @@ def _field(name: str, *, default: Any = None, means: str | None = None, is_nulla
 
 
 def _for_forms(name: str) -> Any:
-    """The title of a field, and what the page's form makes of it."""
+    """The title of a field, and how the page's form shows it."""
     row = FIELDS[name]
     return {
         "title": row.title,
@@ -188,7 +188,7 @@ _NewBatch = create_model(
 
 
 class NewBatch(_NewBatch):  # type: ignore[misc, valid-type]
-    """A batch to make. With `tasks` or `wait_for` it is closed; else it is open: tasks name it as `batch`."""
+    """A batch to make. With `tasks` or `wait_for` it is closed; else tasks join it by `batch`."""
 
     tasks: list[NewTask] | None = Field(default=None, max_length=MAX_MANY, description="Its tasks")
     wait_for: list[_Id] | None = Field(
@@ -196,7 +196,7 @@ class NewBatch(_NewBatch):  # type: ignore[misc, valid-type]
     )
 
 
-#: One task to add, or a list of them. The tags stand in the places of errors; no field has the first's name.
+#: One task to add, or a list of them. The tags stand in the places of errors: see ONE_TASK.
 NewTasks = Annotated[
     Annotated[NewTask, Tag(ONE_TASK)] | Annotated[list[NewTask], Field(max_length=MAX_MANY), Tag("tasks")],
     Discriminator(lambda body: "tasks" if isinstance(body, list) else ONE_TASK),
@@ -255,7 +255,7 @@ class _Paged(Given):
 
 
 class _BriefOrNot(_Paged):
-    """A query for pages of tasks, all of each or in short."""
+    """A query for pages of tasks, in full or in brief."""
 
     brief: bool = Field(
         default=False, description="Only what a list shows: no tracebacks, and of payloads the beginning"
@@ -275,7 +275,7 @@ class Search(_BriefOrNot):
 
 
 class BulkChange(Given):
-    """A change to many tasks, which are named or found by a filter."""
+    """A change to many tasks, given by their ids or found by a filter."""
 
     do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rule.for_many]})
     where: Where | None = Field(default=None, description="A filter; without a status, those in the queue")
@@ -313,7 +313,7 @@ class TimeSpan(Given):
 
 
 class StatusZone(Given):
-    """The time zone whose clocks say when tonight ends."""
+    """The time zone that decides when tonight ends."""
 
     timezone: str = Field(default="UTC", description="Tonight ends at the next 06:00 there")
 
@@ -355,7 +355,7 @@ def _checked(check: Callable[[object], Any]) -> BeforeValidator:
 
 
 class NewLimit(Given):
-    """Limits of an action to set; null is as its code declares."""
+    """Limits of an action to set; null restores what its code declares."""
 
     at_most: Annotated[int | None, _checked(check_at_most)] = Field(
         default=None, description=LIMITS["at_most"]
@@ -390,7 +390,7 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
 
 
 class NewCalendar(Given):
-    """A calendar of holidays; it replaces the one of its name."""
+    """A calendar of holidays; it replaces an earlier one of its name."""
 
     days: dict[date, str] = Field(description="The holidays, and their names")
     ends: date = Field(description="The last day that it knows")

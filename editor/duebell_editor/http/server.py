@@ -96,7 +96,7 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.state.ending.set()
         await super().shutdown(sockets)
-        for connection in self.server_state.connections:  # of clients that do not read, or came last
+        for connection in self.server_state.connections:  # of clients that do not read, or have just come
             connection.transport.abort()
         await asyncio.sleep(0)  # the loop closes them in its next turn
 

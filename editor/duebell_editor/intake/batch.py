@@ -27,13 +27,13 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 5, 900
 #: hour: meanwhile the add may come, or an attempt may end.
 _PATIENCE = 10
 
-#: Errors of entries that may succeed at another time, without a change.
+#: Errors of entries that may succeed later, although nobody changes the entry.
 _MAY_MEND = (TaskConflict, TaskNotFound, UnreadableTask)
 
-#: Entries after which a portion takes no further message.
+#: A portion with this many entries takes no further message.
 _PORTION = 1_000
 
-#: Characters of a reason.
+#: The most characters of a reason.
 _LONGEST_REASON = 1_000
 
 
@@ -41,7 +41,7 @@ class Intake:
     """Takes batches of messages. Make one for a process.
 
     client  makes clients of AWS, by the name of a service
-    settings  those of the intake say what messages may do
+    settings  its fields for the intake say what messages may do
     """
 
     def __init__(
@@ -62,13 +62,13 @@ class Intake:
     def take(
         self, records: Sequence[Mapping[str, Any]], *, until: datetime | None = None
     ) -> dict[str, list[dict[str, str]]]:
-        """Let messages of one queue take effect. Returns those that come again, as Lambda expects it.
+        """Apply the messages of one queue. Returns the messages that come again, as Lambda expects it.
 
-        A message is done when each of its entries took effect, or is a dead letter. A message that AWS does
-        not answer for comes again, until the queue's redrive policy takes it. No error is raised.
+        A message is done when each of its entries took effect, or is a dead letter. If AWS does not
+        answer, the message comes again, until the queue's redrive policy takes it. No error is raised.
         https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-errorhandling.html
 
-        until  when to stop taking more: what is left then comes again. At least one portion is taken, so
+        until  when to stop: the messages that are left then come again. At least one portion is taken, so
                that a batch of any size gets smaller each time
         """
         now = self.clock()
@@ -115,7 +115,7 @@ class Intake:
             for id, failed in of_message.items()
             if not all(_is_final(failure, entry.message) for entry, failure in failed)
         }
-        # Only of messages that do not come again, for then they would be dead letters once more.
+        # Not of messages that come again: their entries would become dead letters twice.
         final = [one for id, failed in of_message.items() if id not in again for one in failed]
         taken = bury(client, url + DEAD_LETTERS, [_letter(*one) for one in final]) if final else []
         for (entry, failure), is_taken in zip(final, taken, strict=True):
@@ -127,9 +127,9 @@ class Intake:
 
 
 def _portions(messages: Iterator[Message], settings: Settings) -> Iterator[list[Entry]]:
-    """The entries of these messages, no more at a time than are done within seconds.
+    """Yields the entries of these messages, in portions that are done within seconds.
 
-    It takes no further message before its next portion is asked for.
+    It takes further messages from the iterator only when the next portion is asked for.
     """
     entries: list[Entry] = []
     for message in messages:
@@ -173,7 +173,7 @@ def _as_attribute(text: str) -> str:
 
 
 def _log_dead_letter(entry: Entry, failure: Exception) -> None:
-    """Without the reason, which may repeat something of a payload."""
+    """Log a dead letter, without the reason, as it may repeat a part of a payload."""
     log_event(
         _LOG,
         "intake_dead_letter",

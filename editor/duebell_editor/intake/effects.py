@@ -1,8 +1,8 @@
 """The effects of entries: tasks are added with one call and armed once, then the changes are made.
 
-Adds are first, whatever was sent first: a change before its add would only be tried again, with the same
-end. Of several adds of one id the one that was sent first counts, and the others keep its task. Pushes and
-changes of one task are made in the order in which they were sent, and of several pushes in a row the last.
+Adds are made first, even if a change was sent before: a change without its task would only be tried again.
+If several adds have one id, the one that was sent first counts, and the others keep its task. Pushes and
+changes of one task are made in the order in which they were sent. Of pushes in a row, only the last is made.
 """
 
 import copy
@@ -36,8 +36,8 @@ _LOG = logging.getLogger("duebell.intake")
 #: The place of a task that `add_many` was given, in the field of its error.
 _PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 
-#: The errors of entries that did not take effect, by their places. One that is none of ours is a bug, and no
-#: reason to lose a message.
+#: The errors of entries that did not take effect, by their places. An error that is no DuebellError is a bug,
+#: and must not lose a message.
 Failures = dict[int, Exception]
 
 
@@ -59,7 +59,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
                 added = str(task["id"])
                 adds[added][place] = task
         if added and (trace := entries[place].message.traceparent):
-            traces.setdefault(added, trace)  # that of the first add counts
+            traces.setdefault(added, trace)  # the trace of the first add counts
     if traces:
         editor = copy.copy(editor)
         editor.traces = traces
@@ -167,11 +167,11 @@ def _rows(group: Mapping[int, Change]) -> list[list[int]]:
 
 
 def _change(editor: Editor, change: Change, settings: Settings) -> bool:
-    """Make the change. Returns False if it was made before, or if a push that was sent later was.
+    """Make the change. Returns False if it was made before, or if it is a push and a later push was made.
 
     Problem: a message that comes twice would move a recurring task's next occurrence, or undo a later change.
-    Or it would be refused for its own change. A push would start a second run, with an old payload. Solution:
-    the mark on a task says which message changed it last, up to which entry, and when its push was sent.
+    Or it would be refused because of its own effect. A push would start a second run, with an old payload.
+    Solution: the mark on a task has the message that changed it last, the last entry, and the time of a push.
     """
     is_push = change.verb == PUSH
     last: IntakeMark | None = None

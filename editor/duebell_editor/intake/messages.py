@@ -1,7 +1,7 @@
-"""Intake messages, read into entries: each adds a task, pushes one that may be there, or changes one.
+"""Intake messages, read into entries. Each entry adds, pushes or changes a task.
 
-The fields are those of the HTTP API's bodies. Beside them an entry has `do`, and for a change the `id` that
-is part of the API's address.
+The fields are those of the HTTP API's bodies. In addition, an entry has `do`, and an entry for a change has
+the task's `id`, which the API has in the address.
 """
 
 import json
@@ -41,7 +41,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     """A message as SQS delivers it to the Lambda.
 
     id        SQS's id, the same each time the message is delivered
-    receipt   that of this delivery
+    receipt   the receipt handle of this delivery
     body      its text
     sent      when it was sent
     received  how often it has been delivered, by SQS's count
@@ -57,7 +57,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, record: Mapping[str, Any], now: datetime) -> Self:
-        """A record of the event that Lambda invokes with; sent `now` if it does not say when.
+        """The message in a record of Lambda's event. If the record has no time, it was sent `now`.
 
         https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
         """
@@ -75,13 +75,13 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change of the task with this id, a backfill of it, or a push: an add that puts it off if it waits.
+    """A change or a backfill of the task with this id, or a push: an add that delays the task if it waits.
 
     verb      the name of the editor's method, or PUSH
-    fields    the arguments of the method; of a push the task to add, which has a due date
+    fields    the arguments of the method; for a push, the task to add, with a due date
     max_wait  how long pushes can put the task off
     sent      when its message was sent
-    mark      what the change is known by when its message comes again
+    mark      identifies the change if its message comes again
     """
 
     verb: str
@@ -93,10 +93,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_rights(settings: Settings, wanted: NewTask | Change) -> None:
-    """Raise InvalidTask for an entry that messages may not make, by the settings of the intake.
+    """Raise InvalidTask for an entry that the settings of the intake do not allow.
 
-    Its actions are those that tasks may have, before and after a change, and those of their follow-ups. Its
-    prefixes are the beginnings that ids may have. Empty is no restriction.
+    If the intake has actions, a task must have one of them, before and after a change, and so must its
+    follow-ups. If it has prefixes, an id must begin with one of them.
     """
     if isinstance(wanted, Change):
         verb = _ADD if wanted.verb == PUSH else str(wanted.verb)
@@ -116,7 +116,7 @@ def check_rights(settings: Settings, wanted: NewTask | Change) -> None:
 
 
 def check_action(settings: Settings, field: str, action: object) -> None:
-    """Raise InvalidTask for an action that messages may not add or change tasks of; empty is none."""
+    """Raise InvalidTask if messages may not add or change tasks of this action. Empty means no action."""
     allowed = settings.intake_actions
     if allowed and action and action not in allowed:
         raise InvalidTask(field, f"{quoted(action)} is not one of {', '.join(allowed)}")
@@ -150,7 +150,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def entries_of(message: Message, settings: Settings = ALL_RIGHTS) -> list[Entry]:
-    """The entries of a message. One that cannot be right has an error, as has a message that is no JSON."""
+    """The entries of a message. A wrong entry has an error, and so has a message that is not JSON."""
     try:
         given = read_json(message.body)
     except ValueError as error:
@@ -195,8 +195,8 @@ def _wanted(message: Message, given: object, place: int | None) -> NewTask | Cha
 def _event_fields(message: Message, event: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The event's id and the fields in its detail.
 
-    Its own id, for EventBridge may put one event into the queue twice, as two messages. Only if it is a UUID,
-    as EventBridge gives it: whoever may send could choose any other, and so the author of the change.
+    The event's id is used because EventBridge may put an event into the queue twice, as two messages. It must
+    be a UUID, as EventBridge makes it. With any other id, a sender could choose the author of the change.
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
     """
     kind, detail = event["detail-type"], event.get("detail")

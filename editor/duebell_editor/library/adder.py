@@ -58,7 +58,7 @@ class Adder:
     ) -> AddReport:
         """Insert these tasks in parallel batches, and arm once.
 
-        An import keeps what has the ids, without reading it.
+        An import keeps tasks that have these ids already, without reading them.
 
         chosen  the ids that were given, not generated
         """
@@ -87,7 +87,7 @@ class Adder:
         return report
 
     def drop_stray_copies(self, id: str) -> None:
-        """Delete stray copies of a batch. One is never run, so no run would delete it."""
+        """Delete stray copies of a batch. A copy is never run, so no run would delete it."""
         for lane in self._queue.places_before(id):
             key = QueueKey(queued=NEVER, id=id, lane=lane)
             drop_stray_copy(self._queue.store, key, self._queue.lanes, self._queue.clock())
@@ -140,7 +140,7 @@ def check_all(
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
-        outcome = "; nothing was added" if name == "tasks" else ""  # others are never added
+        outcome = "; nothing was added" if name == "tasks" else ""  # a forecast adds none
         first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}{outcome}")
         first.every = tuple(bad)
         raise first

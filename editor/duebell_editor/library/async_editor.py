@@ -11,7 +11,7 @@ from .editor import Editor
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-#: Lines of an export that one call reads: to change threads for each takes longer than to read it.
+#: Lines of an export that one call reads. Changing threads for each line would take longer than reading it.
 _LINES = 100
 
 
@@ -22,7 +22,7 @@ def _coroutine(
 
     @wraps(method)
     async def call(self: "AsyncEditor", /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        # Not the method itself: the editor may be of a class of the user's own, or a test's.
+        # By its name: the editor may be of a subclass that overrides the method, or a test's.
         made: Callable[_P, _R] = getattr(self.editor, method.__name__)
         return await asyncio.to_thread(made, *args, **kwargs)
 
@@ -58,7 +58,7 @@ class AsyncEditor:
         return cls(Editor.from_env())
 
     async def export_tasks(self) -> AsyncIterator[bytes]:
-        """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
+        """Every task with its history as a line of JSON, for `import_tasks`; read while you iterate."""
         lines = self.editor.export_tasks()
         while read := await asyncio.to_thread(lambda: list(islice(lines, _LINES))):
             for line in read:

@@ -29,7 +29,7 @@ class BackfillReport(msgspec.Struct, frozen=True, kw_only=True):
     dues           the occurrences in the range, in order
     dry_run        whether nothing was added
     added          the number of tasks that are new
-    there_already  the number of those that an earlier backfill added
+    there_already  the number of tasks that an earlier backfill added
     failures       the tasks that are not stored, and why
     """
 

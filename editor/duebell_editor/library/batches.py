@@ -31,7 +31,7 @@ from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
-#: The follow-ups of a batch: rows of fields, with their meaning for it.
+#: The follow-ups of a batch: rows of fields, with their meaning for a batch.
 FOLLOW_UPS = {
     "then": replace(
         FIELDS["then"], means="The task to add when all tasks have ended; its payload is an object"
@@ -49,7 +49,7 @@ _AT_ONCE = MOST_WRITES - 1
 
 
 def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datetime) -> Task:
-    """A batch without tasks, open; its payload is as if none had ended. Raises InvalidTask."""
+    """An open batch without tasks; its payload says that no task has ended. Raises InvalidTask."""
     follow_up = checked("then", then)
     if on_failed is not None:
         check_name("on_failed", on_failed)
@@ -75,8 +75,8 @@ def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datet
 class Joiner:
     """Adds tasks to batches.
 
-    Problem: a batch must neither miss a task nor wait for one that is not there, whatever dies. Solution: the
-    tasks are stored as reserved. One transaction then confirms them and has the batch wait for them.
+    Problem: a batch must wait for all its tasks, and never for a missing task, even if a process dies.
+    Solution: the tasks are stored as reserved. One transaction then confirms them and adds them to the batch.
     """
 
     def __init__(self, backend: Backend, queue: Queue, rule: RuleSetter) -> None:
@@ -85,7 +85,7 @@ class Joiner:
         self._rule = rule
 
     def add(self, tasks: Sequence[Task], policy: Policy) -> AddReport:
-        """Add these checked tasks, each to its batch; a report as of `Editor.add_many`."""
+        """Add these checked tasks, each to its batch. Returns a report as `Editor.add_many` does."""
         if policy.if_exists not in (IfExists.FAIL, IfExists.KEEP):
             raise InvalidTask(
                 "if_exists",
@@ -148,9 +148,9 @@ class Joiner:
         return outcomes | {write.new.id: write.new for write in confirmed}
 
     def wait_for(self, id: str, ids: Sequence[str], noted: Callable[[Task, Task], Task]) -> None:
-        """Have a batch wait for these tasks, which are there, as well. Raises DuebellError.
+        """Make a batch also wait for these stored tasks. Raises DuebellError.
 
-        noted  a task before and after its change, as it is stored
+        noted  returns the task to store, from the task before and after its change
         """
 
         def writes_of(some: Sequence[str], batch: Task) -> list[TaskWrite]:
@@ -165,7 +165,7 @@ class Joiner:
             self._change(id, "wait_for", partial(writes_of, ids[first : first + _AT_ONCE]))
 
     def joining(self, batch: Task, ids: Sequence[str]) -> list[tuple[Task, Task]]:
-        """These tasks, without those of the batch, as they are and as tasks of it. Raises DuebellError."""
+        """Each of these tasks not yet in the batch: as it is, and as it joins. Raises DuebellError."""
         there = self._queue.get_many(ids)
         if missing := [id for id in ids if id not in there]:
             raise TaskNotFound(missing[0])
@@ -182,7 +182,7 @@ class Joiner:
     def _change(self, id: str, verb: str, writes_of: Callable[[Task], Sequence[TaskWrite]]) -> None:
         """Change a batch, and tasks in the same transaction. Raises DuebellError.
 
-        The reserved ones among them end by themselves if it is not made.
+        If the transaction is not made, reserved tasks among them end by themselves.
         """
         for number in range(1, TRIES + 1):
             writes = writes_of(self._batch(id))

@@ -67,7 +67,7 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
 
 
 def import_calendar(backend: Backend, name: str, calendar: Calendar) -> None:
-    """Store the calendar in place of the one of this name. Raises InvalidInput, TaskConflict."""
+    """Store the calendar under this name, in place of an earlier one. Raises InvalidInput, TaskConflict."""
     for _ in range(TRIES):
         known = backend.store.read(Calendars)
         changed = (known or Calendars()).changed(name, calendar)

@@ -1,4 +1,4 @@
-"""One change made to many tasks, which a filter finds or which are named."""
+"""One change made to many tasks: those that a filter finds, or those with given ids."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,12 +60,12 @@ def select_found(queue: Queue, which: Filter) -> Selection:
 
 
 def statuses_for(verb: Verb) -> frozenset[Status]:
-    """The statuses that the verb is for unless others are asked for: those in the queue, or else all."""
+    """The default statuses for the verb: the queued statuses that it allows, or all it allows if none is."""
     return verb.rule.statuses & QUEUED or verb.rule.statuses
 
 
 def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
-    """The filter, for those of its statuses that the verb applies to. Raises InvalidQuery if that is none."""
+    """The filter, reduced to statuses that the verb applies to. Raises InvalidQuery if none is left."""
     allowed = verb.rule.statuses
     if not has_status:
         return replace(which, statuses=statuses_for(verb))

@@ -93,9 +93,9 @@ if TYPE_CHECKING:
 class Editor:
     """Adds tasks and changes them. Thread-safe; make one and keep it.
 
-    Every method may raise AwsRefused, AwsUnavailable, NotDeployed and UnreadableTask, and methods that write
-    QueueFull. Methods that set a time return when the rule is confirmed to ring for it. They raise NotArmed
-    when the change is stored, but not confirmed.
+    Every method may raise AwsRefused, AwsUnavailable, NotDeployed and UnreadableTask. Methods that write may
+    raise QueueFull. Methods that set a time return when the rule is confirmed to ring for it. They raise
+    NotArmed when the change is stored, but the rule is not confirmed.
 
     Methods that change one task take the `rev` that it had when it was read. If it was changed since then,
     they change nothing and raise TaskChanged.
@@ -113,7 +113,7 @@ class Editor:
 
         backend     used instead of both, for tests with a clock of their own
         changed_by  the author of this editor's changes, 1 to 128 printable characters, stored on each task
-                    that it adds or changes; the settings' if not given
+                    that it adds or changes; by default, the author in the settings
 
         Raises InvalidTask.
         """
@@ -122,7 +122,7 @@ class Editor:
         self.changed_by = author or backend.settings.changed_by
         #: The mark of the intake message that this editor acts for.
         self.intake_mark: IntakeMark | None = None
-        #: The trace contexts that came with tasks of the intake, by their ids.
+        #: The trace contexts that came with tasks of the intake, by the ids of the tasks.
         self.traces: Mapping[str, str] = {}
         self.queue = Queue(backend)
         self._backend = backend
@@ -162,25 +162,25 @@ class Editor:
         cursor: str | None = None,
         **filters: Unpack[FilterFields],
     ) -> Page:
-        """List tasks by time: queued ones by when they run next, ended by their end, paused by due date.
+        """List tasks by time: queued tasks by when they run next, ended by their end, paused by due date.
 
-        status         one or several; if not given, scheduled, running and reserved, which are the queue.
-                       `failing` are recurring tasks whose last occurrence failed; they come after all that
-                       have ended. `overdue`, alone, are tasks that should have started
+        status         one or several; by default scheduled, running and reserved: the queue. `failing` lists
+                       recurring tasks whose last occurrence failed; they come after all ended tasks.
+                       `overdue`, which stands alone, lists tasks that should have started
         action         only tasks with this action
         error          only tasks whose last failure is of this type, such as `TimeoutError`
-        prefix         only tasks whose ids start with this: read by the table's key, so that a group of ids
-                       costs what it holds; a large one by time, where that costs less
+        prefix         only tasks whose ids start with this. A small group is read by its ids, so that it
+                       costs only its own tasks; a large group is read by time
         text           only tasks with this in their id, or in their payload as JSON
         tag            only tasks with this tag
         after, before  only within these times, both included
         latest_first   the latest first, not the earliest
         limit          at most this many, 1 to 1,000
-        cursor         the last page's, for the next
+        cursor         the cursor of the page before
 
-        After 5,000 index entries or 1,000 tasks the search for a page ends. The page may be short then; its
-        cursor goes on from there. Only the last page can be empty. Tasks that ended within the last second
-        may be missing: their index is eventually consistent. Raises InvalidQuery.
+        After 5,000 index entries or 1,000 tasks, the search ends once it has found a task. The page may then
+        be short; its cursor continues the search. Only the last page can be empty. Tasks that ended within
+        the last second may be missing: their index is eventually consistent. Raises InvalidQuery.
         """
         which = make_filter(latest_first=latest_first, limit=limit, cursor=cursor, **filters)
         return list_tasks(self.queue, which)
@@ -190,7 +190,7 @@ class Editor:
 
         prefix  one character or more
         limit   at most this many, 1 to 1,000
-        cursor  the last page's, for the next; a page of large payloads can be short
+        cursor  the cursor of the page before; a page of large payloads can be short
 
         Raises InvalidQuery.
         """
@@ -215,7 +215,7 @@ class Editor:
         return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
 
     def past_counts(self) -> PastCounts:
-        """Count the paused, done, expired and cancelled tasks, each up to 1,000; `status` has the others."""
+        """Count paused, done, expired and cancelled tasks, each up to 1,000. `status` counts the others."""
         return count_past(self.queue)
 
     def failures(self) -> Failures:
@@ -226,11 +226,11 @@ class Editor:
         return read_failures(self.queue)
 
     def status(self, *, thorough: bool = False, timezone: str = "UTC") -> SchedulerStatus:
-        """The state of the scheduler, with its problems; failed tasks are one.
+        """The state of the scheduler, with its problems. Failed tasks are one of the problems.
 
-        thorough  also report a worker with other time zones, and of the 500 tasks that run next, those whose
-                  action the worker does not have
-        timezone  tonight ends at the next 06:00 there, an IANA name
+        thorough  also report a worker with another release of the time zones, and tasks whose action the
+                  worker does not have, among the 500 tasks that run next
+        timezone  an IANA name; tonight ends at the next 06:00 in this time zone
 
         A call that AWS refuses, or a missing resource, is one of the problems. Raises AwsUnavailable,
         InvalidQuery, InvalidSchedule for an unknown time zone.
@@ -298,14 +298,14 @@ class Editor:
     def timeline(
         self, start: datetime, *, step: Step | str = Step.HOUR, count: int = 24, timezone: str = "UTC"
     ) -> tuple[Bucket, ...]:
-        """Count what is to run, in `count` buckets; the first is the step that `start` is in.
+        """Count what is to run, in `count` buckets; the first bucket is the step that contains `start`.
 
         step      minute, hour or day; days are those of the time zone, an IANA name
         count     the number of buckets, 1 to 100
 
-        A recurring task counts at each time of its schedule. Overdue tasks count at the time that they were
-        due. The counts are estimates in a long queue, of which one lane is counted, and for more than 300
-        recurring tasks, of which 300 are. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
+        A recurring task counts at each time of its schedule, an overdue task at its due time. The counts are
+        estimates in a long queue, where one lane is counted, and with more than 300 recurring tasks, where
+        300 are counted. Raises InvalidQuery, InvalidSchedule for an unknown time zone.
         """
         return timeline(self.queue, start, check_choice("step", step, Step), count, zone=zone_of(timezone))
 
@@ -321,14 +321,14 @@ class Editor:
         )
 
     def schedules(self, *, prefix: str = "", limit: int = 100, cursor: str | None = None) -> Page:
-        """List the recurring tasks: first those that fail, last those that are paused; each kind by id.
+        """List the recurring tasks: failing tasks first, paused tasks last; each kind by id.
 
         prefix  only tasks whose ids start with this
         limit   at most this many, 1 to 1,000
-        cursor  the last page's, for the next
+        cursor  the cursor of the page before
 
-        A call to AWS reads the keys of 3,200 of them, or 100 tasks. All keys are read. A task that was added,
-        was changed or ended within the last second may be missing. Raises InvalidQuery.
+        Each page reads the keys of all recurring tasks, 3,200 by one call, and its tasks, 100 by one call. A
+        task that was added, was changed or ended within the last second may be missing. Raises InvalidQuery.
         """
         which = make_filter(prefix=prefix, limit=limit)
         return list_recurring(self.queue, prefix=which.prefix, limit=which.limit, cursor=check_cursor(cursor))
@@ -342,7 +342,7 @@ class Editor:
         return snapshot(self.queue, after=begin, before=check_instant("before", before))
 
     def export_tasks(self) -> Iterator[bytes]:
-        """Every task as a line of JSON, history included, read as it is consumed: for `import_tasks`."""
+        """Every task with its history as a line of JSON, for `import_tasks`; read while you iterate."""
         return export_tasks(self.queue)
 
     def add(
@@ -356,8 +356,8 @@ class Editor:
     ) -> Task:
         """Add a task: run `action` with `payload` at `due`, or by a `schedule`. Returns it as stored.
 
-        action     name of an action of the worker, 1 to 256 printable characters; a warning, UnknownAction,
-                   if the worker has no such action, and InvalidTask if the settings say so
+        action     name of an action of the worker, 1 to 256 printable characters. If the worker has no such
+                   action, the call warns with UnknownAction, or raises InvalidTask if the settings say so
         fields     due, schedule, payload, id and so on: see the table of NewTask. A due date is an aware
                    datetime, or a timedelta from now; a time in the past means at once (the first minute that
                    a rule can safely ring in). A payload is what JSON can hold, or a dataclass, msgspec or
@@ -366,11 +366,11 @@ class Editor:
                    if it waits, it gets the new due date and payload (debounce). A task that is reserved
                    for a transaction is not kept (TaskExists): it may never be added. Replace and push make
                    its transaction fail
-        max_wait   with push: never due later than this after the first add of the task that waits
+        max_wait   with push: never due later than this time after the waiting task was first added
         rev        replace it only if it is at this rev (TaskChanged if not, TaskNotFound if it is gone)
 
         Raises InvalidTask and InvalidSchedule before anything is written. Raises TaskExists, TaskChanged,
-        TaskNotFound for an unknown batch, TaskConflict if it is closed or the task is in use, and NotArmed.
+        TaskNotFound for an unknown batch, TaskConflict if the batch is closed or the task in use, NotArmed.
         """
         given = NewTask(action=action, **fields)
         return self.add_one(given, if_exists=if_exists, max_wait=max_wait, rev=rev).task
@@ -475,14 +475,14 @@ class Editor:
     ) -> Task:
         """Make a batch: a task that is blocked until all tasks of the batch have ended, and then does `then`.
 
-        tasks      its tasks, as for `add_many`; a task without an id gets one of its place, `import-7/1`. The
+        tasks      its tasks, as for `add_many`; a task without an id is named by its place: `import-7/1`. The
                    batch is then closed. None for an open batch: tasks are added with `batch=id`, until
                    `close_batch`
-        wait_for   ids of tasks that are there already, in no other batch, and which it waits for as well;
-                   those that have ended count at once. The batch is then closed
-        then       what comes after them: `Then("report", {"month": 1})`. Its payload is an object; it gets
-                   counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
-        on_failed  the action that comes instead if a task has failed; None: `then` comes all the same
+        wait_for   ids of stored tasks, in no other batch, for which the batch waits too; ended tasks count
+                   at once. The batch is then closed
+        then       what the batch runs after them: `Then("report", {"month": 1})`. Its payload, an object,
+                   gets counts: `"batch": {"id": …, "done": 9, "failed": 1, "cancelled": 0, "expired": 0}`
+        on_failed  the action that the batch runs instead if a task has failed; None: `then` is run anyway
 
         Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
         repeated. A closed batch with this id is returned as it is. Raises InvalidTask before anything is
@@ -523,9 +523,9 @@ class Editor:
     def change_many(self, verb: Verb | str, ids: Iterable[str]) -> ChangeReport:
         """Cancel, pause, resume, retry or run_now each of these tasks, in parallel.
 
-        A task that cannot be changed is a failure in the report, and so is one that is changed while the rule
-        could not be set: repeat it. After a call that AWS does not answer, the rest is not tried. Raises
-        InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
+        A task that cannot be changed is a failure in the report. So is a task that was changed when the rule
+        could not be set: repeat the call. After a call that AWS does not answer, the rest is not tried.
+        Raises InvalidQuery, and AwsError or NotDeployed if all tasks failed with one of them.
         """
         verb, ids = check_verb(verb), check_ids(ids)
         return change_all(verb, ids, change=getattr(self, verb), arm=self.ensure_armed)
@@ -543,9 +543,9 @@ class Editor:
         """Change a scheduled, paused, failed or expired task, in one step; the arguments are those of `add`.
 
         Fields that are not given stay, and None means what it means for `add`: `end=None` is no end,
-        `payload=None` an empty object. Another schedule comes with its own time zone, start and end. It
-        holds from now on: the current occurrence, if it was not tried yet and is not one of the new schedule,
-        is replaced by the new schedule's first. A retry that waits is kept, unless another due date is given.
+        `payload=None` an empty object. Another schedule comes with its own time zone, start and end, and
+        holds from now on. If the current occurrence was not tried yet and is not in the new schedule, the
+        first one of the new schedule replaces it. A waiting retry is kept, unless another due date is given.
         The schedule of a failed or expired task cannot be changed.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
@@ -600,7 +600,7 @@ class Editor:
 
         Put the reservation's `confirm` among the `TransactItems` of your client, or give it to pynamodb's
         `TransactWrite`. The task is added if and only if that transaction is committed. `transaction()` does
-        both. The arguments are those of `add`, but for `if_exists`, `max_wait` and `rev`.
+        both. The arguments are those of `add`, without `if_exists`, `max_wait` and `rev`.
 
         The transaction has two minutes. After that the task is deleted, and the transaction fails. An id that
         is reserved can be reserved again at any time: the transaction of the earlier reservation then fails.
@@ -611,7 +611,7 @@ class Editor:
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
-        """Cancel a task by a transaction of your own, with what `cancel` does to it.
+        """Cancel a task by a transaction of your own, as `cancel` does.
 
         The transaction fails if the task has changed since this call read it, or since it was at `rev`.
         Raises TaskNotFound, TaskConflict.
@@ -619,16 +619,16 @@ class Editor:
         return self._item(Verb.CANCEL, id, self._cancelled, rev)
 
     def move_item(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> TransactionItem:
-        """Move a task to a later due date by a transaction of your own, with what `move` does to it.
+        """Move a task to a later due date by a transaction of your own, as `move` does.
 
-        Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel_item`.
+        Raises InvalidTask for an earlier due date, as no rule would ring for it; else as `cancel_item`.
         """
         return self._item(Verb.MOVE, id, lambda task: task.moved(due, now=self._clock()), rev)
 
     def update_item(
         self, id: str, *, rev: int | None = None, **changes: Unpack[TaskChange]
     ) -> TransactionItem:
-        """Change a task by a transaction of your own, with what `update` does to it, by the same arguments.
+        """Change a task by a transaction of your own, as `update` does, with the same arguments.
 
         Raises as `move_item`, and InvalidSchedule.
         """
@@ -642,15 +642,15 @@ class Editor:
         per_second: float | UnsetType | None = UNSET,
         closed: str | UnsetType | None = UNSET,
     ) -> ActionLimit:
-        """Set the limits of an action in place of those that its code declares, over all runs together.
+        """Set the limits of an action, over all runs together. They replace those that its code declares.
 
-        at_most     attempts at a time, up to 10,000; 0 pauses the action, None is as declared
-        per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None likewise
+        at_most     attempts at a time, up to 10,000; 0 pauses the action, None restores the declared limit
+        per_second  attempts that are started a second, 0.0001 to 1,000; 0 and None as for `at_most`
         closed      weekly hours in which nothing is started: "22:00-06:00 Europe/Berlin" or "sat,sun"; in
-                    UTC unless they name a time zone. "never" opens the action, None is as declared
+                    UTC unless they name a time zone. "never" opens the action, None restores what is declared
 
-        A limit that is not given stays as it was. Runs that are under way follow within a minute. Tasks that
-        waited for a pause, for closed hours or for an earlier limit start as soon as the limits allow.
+        A limit that is not given stays as it was. Runs in progress apply new limits within a minute. Tasks
+        that waited for a pause, for closed hours or for an earlier limit start as soon as the limits allow.
 
         Raises InvalidTask, TaskConflict, NotArmed.
         """
@@ -664,16 +664,16 @@ class Editor:
         )
 
     def limits(self) -> tuple[ActionLimit, ...]:
-        """The limits of all actions that have some, declared or set, by name, and what waits for them."""
+        """The limits of actions that have some, declared or set, by name, with how many tasks wait."""
         limits, lanes = self._store.read(Limits) or Limits(), len(self._backend.armer.read().lanes)
         record = self._store.read(WorkerRecord)
         return tuple(read_limits(self._backend, record, limits, lanes=lanes, now=self._clock()))
 
     def sync(self, *, dry_run: bool = False) -> "SyncReport":
-        """Bring the recurring tasks of the queue to what the code of the worker declares.
+        """Make the recurring tasks of the queue match the declarations in the code of the worker.
 
         The code declares them with `@worker.recurring`; the worker that started last counts. Tasks are added,
-        changed in the fields that differ, and cancelled when they are declared no more. Tasks that were never
+        changed in the fields that differ, and cancelled if they are no longer declared. Tasks that were never
         declared in code are left alone, and a paused task stays paused. Safe to repeat at any time.
 
         dry_run  change nothing: the report is the plan
@@ -687,12 +687,12 @@ class Editor:
         return syncer.sync(dry_run=check_flag("dry_run", dry_run))
 
     def relane(self, lanes: int) -> "Relaned":
-        """Give the queue more lanes while it is in use, and move the tasks that wait to where they belong.
+        """Give the queue more lanes while it is in use, and move the waiting tasks to their new lanes.
 
         No task starts until the running actions have ended and all tasks are moved: for seconds to minutes.
         Repeat an interrupted relane with the same number.
         Raises InvalidSettings for fewer lanes than there are, or too many. Raises TaskConflict while another
-        process does this, or if a run does not leave. Raises AwsError, NotArmed and NotDeployed.
+        process does this, or if a run keeps its lanes. Raises AwsError, NotArmed and NotDeployed.
         """
         from .relane import relane  # noqa: PLC0415 (few processes ever do this)
 
@@ -711,11 +711,11 @@ class Editor:
         return self._adder.import_lines(lines)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
-        """The thorough status; with `fix`, after repairing the rule, and with the problems that this solved.
+        """The thorough status. With `fix`, it repairs the rule first, and also lists the solved problems.
 
         It checks that the targets of deliveries exist, and that the worker takes the messages of the intake
-        queue. A target that it may not look at is advice. A problem that the repair should have solved, and
-        has not, says what to do next, and is not mendable.
+        queue. A target that it may not read is reported as advice. If the repair did not solve a problem that
+        it should solve, the problem says what to do next, and is not mendable.
         Raises InvalidQuery, AwsUnavailable, NotArmed.
         """
         from duebell_editor.status.doctor import diagnose  # noqa: PLC0415 (few processes ever do this)
@@ -726,7 +726,7 @@ class Editor:
         return found
 
     def ensure_armed(self) -> SchedulerStatus:
-        """Set the rule for the earliest task if it is not, even if it was edited by hand. Raises NotArmed."""
+        """Set the rule for the earliest task if it is not, also after an edit by hand. Raises NotArmed."""
         self._backend.armer.verify()
         self._backend.audit.note("repair", self.changed_by)
         return self.status()
@@ -734,7 +734,7 @@ class Editor:
     def dead_letters(self) -> "tuple[DeadLetter, ...]":
         """The messages of all dead-letter queues of the stack, 1,000 of each at most.
 
-        SQS hides those that are read for a moment. Raises AwsRefused, also for a client without the rights.
+        SQS hides messages for a moment after a read. Raises AwsRefused, also if a permission is missing.
         """
         from duebell_editor.status.dead_letters import read_letters  # noqa: PLC0415 (few processes do this)
 
@@ -743,8 +743,8 @@ class Editor:
     def redrive(self, queue: DeadLetters | str) -> int:
         """Send the messages of a dead-letter queue again, 1,000 at most; return how many.
 
-        For lost rings and failed runs it sets the rule, so that a run comes for all that is due, and deletes
-        them. Raises InvalidInput, AwsRefused, NotArmed.
+        Messages of lost rings and failed runs are deleted instead, after the rule is set: a run then starts
+        for all due tasks. Raises InvalidInput, AwsRefused, NotArmed.
         """
         from duebell_editor.status.dead_letters import redrive  # noqa: PLC0415
 
@@ -765,11 +765,11 @@ class Editor:
         return count
 
     def changes(self, *, id: str | None = None, limit: int = 100, cursor: str | None = None) -> Changes:
-        """List the changes by editors that the table keeps, the latest first, with DUEBELL_AUDIT=table.
+        """List the changes by editors, the latest first. The table keeps them with DUEBELL_AUDIT=table.
 
-        id      only those of this task
+        id      only the changes of this task
         limit   at most this many, 1 to 1,000
-        cursor  the last page's, for the next
+        cursor  the cursor of the page before
 
         Raises InvalidQuery.
         """
@@ -779,7 +779,7 @@ class Editor:
     def import_calendar(self, name: str, calendar: "Calendar") -> None:
         """Store a calendar of holidays under this name, in place of an earlier one.
 
-        A task that uses it keeps the occurrence that it stands at, and the next one. To plan these anew,
+        A task that uses it keeps its current occurrence and the next one. To plan both anew,
         `update` the task with `calendar=name`. Raises InvalidInput, TaskConflict.
         """
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
@@ -798,7 +798,7 @@ class Editor:
         calendar: str | None = None,
         holidays: Holidays | Literal["skip", "next", "previous"] | None = None,
     ) -> tuple[Schedule, Sequence[datetime], Sequence[OnHoliday]]:
-        """A schedule, its next occurrences, and the first 100 of that time that fall on holidays.
+        """A schedule, its next occurrences, and the first 100 occurrences in that time that fall on holidays.
 
         The arguments are those of `add`; `count` is 1 to 1,000. Nothing is stored. Raises InvalidSchedule,
         InvalidTask, InvalidQuery.
@@ -846,7 +846,7 @@ class Editor:
         return task.cancelled(now=self._clock(), keep=self._backend.settings.retention_policy)
 
     def _updated(self, changes: TaskChange) -> Callable[[Task], Task]:
-        """The change as a function of the task, checked by what the worker says. Raises InvalidTask."""
+        """The change as a function of the task, checked against the worker. Raises InvalidTask."""
         change = fields_of(TaskChange, changes)
         check_change(change)
 
@@ -865,7 +865,7 @@ class Editor:
         return msgspec.structs.replace(task, changed_by=self.changed_by, **marks)
 
     def _noted(self, verb: str, before: Task, changed: Task) -> Task:
-        """The change with its author, and among the task's events."""
+        """The changed task with its author, and with the change among its events."""
         noted = changed.noted(verb, before, by=self.changed_by, now=self._clock())
         return with_fitting_events(self._signed(noted))
 
@@ -883,7 +883,7 @@ class Editor:
         return TransactionItem(self._backend, TaskWrite(task, changed))
 
     def _change(self, verb: str, id: str, change: Callable[[Task], Task], rev: int | None) -> Task:
-        """Read the task, change it, and write it on condition of the rev read; `rev` is the one expected."""
+        """Read the task, change it, and write it if its rev is unchanged; it must be `rev`, if given."""
         rev = checked("rev", rev)
         for _ in range(TRIES):
             task = self.get(id)

@@ -68,7 +68,7 @@ def _decoded(line: bytes | str) -> Task | None:
 
 
 def _check(task: Task) -> None:
-    """Raise InvalidTask for what `add` refuses, and for a task that would not be run as it says."""
+    """Raise InvalidTask for a task that `add` refuses, or that could not run as its fields say."""
     if task.status is Status.RESERVED:
         raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
     check_name("id", task.id)
@@ -94,7 +94,7 @@ def _check(task: Task) -> None:
 
 
 def _check_when(task: Task) -> None:
-    """Raise InvalidTask for a time that no rule can ring at, or one that the status forbids or needs."""
+    """Raise InvalidTask for a time at which no rule can ring, or which does not fit the status."""
     for field, instant in _ring_times(task):
         try:
             check_due(instant, instant)
@@ -109,7 +109,7 @@ def _check_when(task: Task) -> None:
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
-    """The times at which the task may be looked at, by their fields."""
+    """The times at which a run may read the task, each with the name of its field."""
     parts: dict[str, object] = {"": task, "owes.": task.owes, "recurrence.": task.recurrence}
     pending = task.recurrence.pending if task.recurrence else ()
     parts |= {f"recurrence.pending[{place}].": one for place, one in enumerate(pending)}
@@ -120,11 +120,11 @@ def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
 
 
 def _as_it_goes_on(task: Task) -> Task:
-    """The task as it goes on in this queue.
+    """The task as it continues in this queue.
 
-    Nobody here knows the result of an attempt that was running, so it does not count. A task that waits for
-    its action's limit may be parked up to a day ahead. This queue has other limits, so the task is put back
-    to its time before that.
+    The result of an attempt that was running is not known here, so it does not count. A task that waits for
+    its action's limit may be parked up to a day ahead. This queue has other limits, so the task gets its
+    earlier time again.
     """
     if task.status is Status.RUNNING:
         task = replace(task, status=Status.SCHEDULED, attempt=max(task.attempt - 1, 0), begun=None)
@@ -150,10 +150,10 @@ class ImportReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_tasks(queue: Queue) -> Iterator[bytes]:
-    """Each task as one line of JSON, read as it is consumed; history that has expired is left out.
+    """Yields each task as one line of JSON, and reads while you iterate. Expired history is left out.
 
     Reserved tasks are left out as well: their transactions cannot confirm them in another queue.
-    A task that changes meanwhile may be exported as it was, as it is, or both; one that ends may be missed.
+    A task that changes meanwhile may be exported as before, as after or twice. If it ends, it may be missed.
     For an exact copy, stop editors and the rule.
     """
     for lane in range(queue.lanes_now()):

@@ -13,13 +13,13 @@ from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import Recurrence
 from duebell_shared.tasks.task import Task, starts_by
 
-#: Occurrences to come that a recurring task tells.
+#: The number of future occurrences that a recurring task shows.
 _UPCOMING = 5
 
 #: Fields of a task that are internal, or that `payload`, `result` and the history show.
 HIDDEN = ("payload_json", "result_json", "events", "begun", "counted", "reservation", "intake")
 
-#: A value of the library as JSON's own types, but for times and lengths of time.
+#: A value of the library as JSON's own types, except times and lengths of time.
 plain_values = partial(msgspec.to_builtins, builtin_types=(datetime, timedelta))
 
 

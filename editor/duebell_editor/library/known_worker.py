@@ -18,7 +18,7 @@ from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 _LOG = logging.getLogger("duebell.editor")
 
-#: The worker record is read no sooner again, unless a task would be refused.
+#: The worker record is read again after this time, or earlier if a task would be refused.
 _FRESH = timedelta(minutes=1)
 
 
@@ -39,7 +39,7 @@ class KnownWorker:
         self._read_at: datetime | None = None
 
     def check(self, task: Task) -> None:
-        """Check the task or batch, and its follow-ups; `on_failed` with this task as if it had failed.
+        """Check the task or batch, and its follow-ups. `on_failed` is checked with this task as failed.
 
         Warns of an action that the worker does not have, and of a payload that may not fit; refuses them if
         actions are strict. Raises InvalidTask.
@@ -114,7 +114,7 @@ class KnownWorker:
 
 
 def check_is_known(action: str, record: WorkerRecord | None) -> None:
-    """Raise InvalidTask for an action that the worker does not have, as far as that is known."""
+    """Raise InvalidTask for an action that the worker does not have, if the worker is known."""
     worker = record.known if record else None
     if worker and not worker.action(action):
         raise _unknown(action, worker)

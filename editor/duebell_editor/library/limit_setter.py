@@ -53,7 +53,7 @@ def set_limit(
 
 
 def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
-    """Tell runs of the new limits, and have them look into the queue: an earlier call may have failed."""
+    """Make runs read the new limits and the queue, even without a change: an earlier call may have failed."""
     words = limit_words(limit.at_most, limit.per_second, limit.closed) if limit.is_any else "as declared"
     backend.audit.note("limit", by, action=action, detail=words)
     armer = backend.armer

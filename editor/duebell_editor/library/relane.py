@@ -2,17 +2,17 @@
 
 The steps; a crash or an error is safe after each:
 
-1. Mark the arming record. From then on runs claim no lanes, and those that hold some leave.
+1. Mark the arming record. From then on runs claim no lanes, and runs that hold lanes leave.
 2. When no run holds a lane: one swap of the record gives the queue its new lanes, all held by the relaner.
-   Its lease is their watchdog, so the rule is armed for its end. From then on tasks are placed by the new
+   The rule is armed for the end of its lease, in case it dies. From then on tasks are placed by the new
    number of lanes.
 3. Move tasks that wait, run or are paused to the lane of their id, each in one transaction, until a pass
-   finds none. Ended tasks stay: the record keeps the earlier numbers of lanes to find them by.
-4. Clear the lanes, read their heads, give them back and take the mark away, in one swap; arm the rule.
+   finds none. Ended tasks stay: they are found by the earlier numbers of lanes, which the record keeps.
+4. Clear the lanes and read their heads. One swap gives the lanes back and removes the mark. Arm the rule.
 
 After a crash or an error the lease ends, the rule rings, and runs go on: they read all lanes, wherever a task
-is. The mark stays, and says that the relane is to be repeated. Until then some ids cost a second read, no
-more.
+is. The mark stays, and says that the relane must be repeated. Until then some ids cost a second read; there
+is no other harm.
 """
 
 import heapq
@@ -122,7 +122,7 @@ class _Relaner:
         self._armer.ensure(record)
 
     def move(self) -> None:
-        """Move tasks to the lane of their id, in passes, until one finds none or none that can be moved."""
+        """Move tasks to the lane of their id, in passes, until one finds none, or some passes move none."""
         idle = 0
         while idle < _PASSES:
             moved = self._moved
@@ -138,7 +138,7 @@ class _Relaner:
             raise errors[-1]
 
     def finish(self) -> Relaned:
-        """Give the lanes back, due at their heads, and take the mark away. Raises TaskConflict, NotArmed."""
+        """Give the lanes back, due at their heads, and remove the mark. Raises TaskConflict, NotArmed."""
         self._armer.change(lambda record: self._check_holds(record).cleared(self._me))
         heads = self._armer.heads(range(self._lanes))
         record = self._armer.ensure(

@@ -1,6 +1,6 @@
-"""Brings the recurring tasks of the queue to what the worker's code declares.
+"""Makes the recurring tasks of the queue match the declarations in the worker's code.
 
-Repeating it is safe, also after a crash in the middle: a task itself says that code declared it.
+Repeating it is safe, also after a crash in the middle: each task stores whether code declared it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -45,7 +45,7 @@ class SyncStep(msgspec.Struct, frozen=True, kw_only=True):
     verb      add, change or cancel
     id        the task's id
     action    its action
-    schedule  its schedule, as declared; for one that is cancelled, as it was
+    schedule  its declared schedule; for `cancel`, the schedule that it had
     fields    the fields that change
     """
 
@@ -66,7 +66,7 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
     version    the version of the worker whose code declares the tasks
     steps      the changes to the queue: made, or with `dry_run` to be made
     unchanged  the number of tasks that are as declared
-    failures   those of the steps that could not be made; repeat it
+    failures   the steps that could not be made; repeat the call for them
     """
 
     version: str
@@ -76,9 +76,9 @@ class SyncReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Syncer(NamedTuple):
-    """One queue, to be brought to what its worker declares.
+    """A queue whose recurring tasks are made to match its worker's declarations.
 
-    change  stores what the function makes of a task; at this rev only, unless it is None
+    change  stores the task that the function returns; with a rev, only if the task is at this rev
     """
 
     backend: Backend
@@ -157,7 +157,7 @@ def _steps(
 
 
 def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
-    """The fields in which a task is not as it is declared; `declared` if code did not declare it before."""
+    """The fields in which a task differs from its declaration; `declared` if it was not declared before."""
     recurrence = task.recurrence
     if recurrence is None:
         return ()

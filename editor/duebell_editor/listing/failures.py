@@ -1,4 +1,4 @@
-"""Failed tasks in groups, by action and type of error: what failed at night is most often one thing."""
+"""Failed tasks in groups, by action and type of error. Many failures often have one cause."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from duebell_shared.tasks.task import Task
 from .filters import FAILING, make_filter
 from .listing import list_tasks
 
-#: Tasks that are read, the latest first: about fifteen calls.
+#: The number of tasks to read, the latest first. This takes about fifteen calls.
 MOST_READ = 500
 
 
@@ -23,7 +23,7 @@ class FailureGroup(msgspec.Struct, frozen=True, kw_only=True):
 
     action    the name of the action
     error     the type of the error; None if it is not known
-    message   the latest one's message, in a line
+    message   the message of the latest failure, on one line
     failed    the number of failed tasks: `retry` runs them again
     failing   the ids of recurring tasks whose last occurrence failed: `run_now` runs them once more
     first_at  when the first of them failed

@@ -27,13 +27,13 @@ MAX_LIMIT = 1000
 #: Statuses of the tasks in the queue's index.
 QUEUED = frozenset({Status.SCHEDULED, Status.RUNNING, Status.RESERVED})
 
-#: Asked for like a status: recurring tasks whose last occurrence failed, which wait for the next one.
+#: Used like a status: recurring tasks whose last occurrence failed and that wait for the next one.
 FAILING = "failing"
 
-#: Asked for like a status, without others: tasks that should have started, as the status counts them.
+#: Used like a status, and only alone: tasks that should have started, by the rule of `Editor.status`.
 OVERDUE = "overdue"
 
-#: The statuses that can be listed, FAILING and OVERDUE.
+#: All values that `status` accepts: the statuses of tasks, FAILING and OVERDUE.
 Listed = StrEnum(  # type: ignore[misc]
     "Listed", [*Status.__members__.items(), ("FAILING", FAILING), ("OVERDUE", OVERDUE)]
 )
@@ -96,9 +96,9 @@ FILTERS: Mapping[str, Field] = {
 class Filter(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks to list, and their order. Made by `make_filter`, which checks it.
 
-    failing  the statuses of recurring tasks whose last occurrence failed that are listed as well
+    failing  also list recurring tasks with these statuses whose last occurrence failed
     overdue  only tasks that are overdue; `as_of` must be called first
-    moment   the arming record and the time, by which it is told which tasks are overdue
+    moment   the arming record and the time that decide which tasks are overdue
     """
 
     statuses: frozenset[Status]
@@ -117,7 +117,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
     moment: tuple[ArmingRecord, datetime] | None = None
 
     def wants(self, key: Key, task: Task) -> bool:
-        """Tell whether the task fits the filter; reading the index bounds the time, where it has one."""
+        """Tell whether the task fits the filter. The caller checks its time, unless the task is failing."""
         has_action = self.action is None or task.action == self.action
         has_error = self.error is None or (task.failure is not None and task.failure.type == self.error)
         has_prefix = task.id.startswith(self.prefix)
@@ -127,13 +127,13 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         return fits and self._has_status(key, task)
 
     def _has_status(self, key: Key, task: Task) -> bool:
-        """Tell whether it has a status asked for; one that fails is listed once, by its key as such."""
+        """Tell whether it has a wanted status. With `failing`, it is listed once, by its key as failing."""
         if self.moment and not is_overdue(task, *self.moment):
             return False
         goes_on = task.owes is not None and task.owes.queued is not None
         if isinstance(key, QueueKey) and task.owes and not goes_on:
             return False  # it is listed by its key in the index of the past
-        # A recurring task that owes a follow-up is done or failed for that long only
+        # A recurring task that goes on is done or failed only while it owes a follow-up
         status = Status.SCHEDULED if goes_on else task.status
         if not is_failing(key):
             return status in self.statuses and not (self.failing and task.consecutive_failures)
@@ -216,7 +216,7 @@ def check_limit(given: object, *, field: str = "limit", least: int = 1, most: in
 
 
 def check_cursor(given: object) -> str | None:
-    """A cursor, not read yet. Raises InvalidQuery."""
+    """Returns the cursor, not decoded yet. Raises InvalidQuery."""
     return None if given is None else check_text("cursor", given)
 
 

@@ -1,7 +1,7 @@
 """Counts of ended tasks by time: done, failed, skipped, and how late they started.
 
-Ended tasks are counted by their keys in the index of the past, the latest of each lane and result. Past
-occurrences are stored in their task, which is read in full, up to a limit; so is lateness.
+Ended tasks are counted by their keys in the index of the past: the latest keys of each lane and result. Past
+occurrences and lateness are only in the tasks, so a limited number of tasks is read in full.
 """
 
 import bisect
@@ -31,8 +31,8 @@ _RESULTS = {Past.DONE: Result.DONE, Past.FAILED: Result.FAILED, Past.EXPIRED: Re
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """The tasks that ended from `start` on and before `end`, and how late they started at most.
 
-    lateness_max_ms  in milliseconds, of those that were read in full; None if none was
-    is_estimate      whether some recurring tasks were counted for all
+    lateness_max_ms  in milliseconds, of the tasks that were read in full; None if it is not known
+    is_estimate      whether the counts are extrapolated from some of the recurring tasks
     """
 
     start: Instant
@@ -45,9 +45,9 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PastTimeline(msgspec.Struct, frozen=True, kw_only=True):
-    """The tasks that ended, by time; `is_all` is false when there are more than were counted, before these.
+    """The tasks that ended, by time; `is_all` is false when earlier tasks were left out.
 
-    Lateness is that of 300 tasks at most, evenly spaced, and of the occurrences of the recurring ones among
+    Lateness is known of at most 300 tasks, evenly spaced, and of the occurrences of the recurring tasks among
     them.
     """
 
@@ -56,7 +56,7 @@ class PastTimeline(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _End(NamedTuple):
-    """The end of a task or an occurrence; it stands for `number` of them."""
+    """The end of a task or an occurrence; it counts as `number` of them."""
 
     at: datetime
     result: Result
@@ -94,7 +94,7 @@ def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone
 
 
 def _ends(queue: Queue, recurring: Sequence[PastKey], ended: Sequence[PastKey]) -> Iterator[_End]:
-    """Ends of tasks, and of the occurrences of those that recur: some of them with their lateness."""
+    """Yields the ends of tasks, and of occurrences of recurring tasks. Only some have their lateness."""
     to_read = evenly(recurring, _READ)
     share = len(recurring) / max(1, len(to_read))
     in_full = dict(queue.tasks_of([*to_read, *evenly(ended, _READ - len(to_read))]))

@@ -1,7 +1,7 @@
-"""Listing tasks by time, page by page: those in the queue by when they run next, others by when they ended.
+"""Listing tasks by time, page by page: queued tasks by when they run next, others by when they ended.
 
-Both are read from an index, so a page costs what it shows, however much is stored. Tasks whose ids begin with
-the same text, a group, may be few in a long index. So a group is read by its ids, if it is not large.
+Both are read from an index, so the cost of a page depends on its length, not on how much is stored. But a
+group, tasks whose ids begin with the same text, may be few in a long index: a small one is read by its ids.
 """
 
 import heapq
@@ -30,22 +30,22 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-#: Keys and tasks that the search for a page reads at most: it answers within seconds, however much is stored.
+#: The most keys and tasks that the search for one page reads, so that it answers within seconds.
 _MOST_KEYS, _MOST_TASKS = 5_000, 1_000
 
-#: Tasks that are read of each lane by their ids: a group of more is read by the index.
+#: The most tasks that a group has in one lane to be read by ids. A larger group is read by the index.
 _OF_A_LANE = 500
 
 
 def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page:
     """The page of tasks that the filter asks for.
 
-    A search for rare tasks in a long index ends early, once it has found a task. The page then holds fewer
-    tasks than were asked for, and its cursor goes on from there. Only the last page can be empty. With
-    `to_the_end` no search ends early.
+    A search for rare tasks in a long index ends early, once it has found a task. The page is then shorter
+    than `limit`, and its cursor continues the search. Only the last page can be empty. With `to_the_end` no
+    search ends early.
 
-    Within a page, tasks of the same moment are ordered by id. Between pages, the two ways to read a group
-    order them differently. So all pages of a group are read by the way that made the first one.
+    Within a page, tasks of the same moment are ordered by id. Between pages, their order differs for the two
+    ways to read a group, by ids and by index. So all pages of a group are read like its first page.
     """
     if which.overdue:
         which = which.as_of(queue.record(), queue.clock())
@@ -65,7 +65,7 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
             cursor = found[which.limit - 1][0]
             break
         seen, read = seen + len(batch), read + len(named)
-        # An empty page would look like the end.
+        # Search on while nothing is found: an empty page would look like the end.
         if found and not to_the_end and (seen >= _MOST_KEYS or read >= _MOST_TASKS):
             cursor = batch[-1] if next(keys, None) else None
             break
@@ -108,7 +108,7 @@ def _keys_of(task: Task, which: Filter, sources: Collection[str]) -> Iterator[Ke
 
 
 def _is_after(position: Position, which: Filter) -> bool:
-    """Tell whether this position is behind the filter's cursor."""
+    """Tell whether this position is after the filter's cursor."""
     if which.start is None:
         return True
     here, start = position.order, which.start.order
@@ -123,10 +123,10 @@ def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position 
 
 
 def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> Page:
-    """A page of the tasks with this beginning, of any status, in order of their ids' UTF-8.
+    """A page of the tasks whose ids start with `prefix`, of any status, in order of their ids' UTF-8.
 
-    Each lane is read with one call, which may end before the lane does. Then the page has only tasks before
-    the first of these ends, and the cursor, an id, goes on from there.
+    Each lane is read with one call, which may stop before the lane's last task. Then the page ends at the
+    earliest id at which a call stopped, and the cursor is that id.
     """
     if not prefix:
         raise InvalidQuery("prefix", "must not be empty: say how the ids begin")
@@ -184,7 +184,7 @@ def _stream(queue: Queue, which: Filter, source: str, lane: int) -> Iterator[Key
             begin = bound
     bounds: Any = {"after": begin, "before": end, "latest_first": which.latest_first}
     if which.prefix:
-        bounds["page_size"] = PAGE  # it reads far, and each call takes a while
+        bounds["page_size"] = PAGE  # few keys may match, and each call takes a while
     if source == IN_QUEUE:
         return queue.store.queued(lane, **bounds)
     return queue.store.past(lane, Past(source), **bounds)
@@ -196,7 +196,7 @@ def _with_first_page(stream: Iterator[Key]) -> Iterator[Key]:
 
 
 def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> datetime | Key:
-    """The bound from which a stream goes on after this position, with the order of streams in one moment."""
+    """The bound from which a stream continues after this position. In one moment, streams have an order."""
     if stream == start.stream:
         return start.key
     is_over = stream > start.stream if latest_first else stream < start.stream

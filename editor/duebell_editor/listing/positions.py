@@ -1,8 +1,8 @@
-"""Positions of tasks in a listing, and cursors: a position as text that users pass on.
+"""Positions of tasks in a listing, and cursors: positions as text, which ask for the next page.
 
 Tasks of the same moment are ordered by source: the queue, then each kind of the past. Then they are ordered
-by lane, then as in the lane's index. Recurring tasks that fail have no time in their index. They stand behind
-all times, so that the latest first begins with them.
+by lane, then as in the lane's index. Recurring tasks that fail have no time in their index. They are placed
+after all times, so a listing with the latest first begins with them.
 """
 
 import base64
@@ -50,12 +50,12 @@ IN_QUEUE = ""
 #: All sources, in their order within one moment.
 SOURCES = (IN_QUEUE, *(kind.value for kind in Past if kind.has_time), Past.FAILING.value)
 
-#: The time of what has none in its index.
+#: The time of tasks that have no time in their index.
 LAST = NEVER - MILLISECOND
 
 
 class Position(NamedTuple):
-    """A task's position in a listing: its time, source, lane and id; and whether that was read by ids."""
+    """A task's position in a listing: its time, source, lane and id; and whether its page was read by ids."""
 
     at: Annotated[datetime, msgspec.Meta(tz=True)]
     source: str
@@ -73,7 +73,7 @@ class Position(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The key of the task that stands here."""
+        """The key of the task at this position."""
         if self.source == IN_QUEUE:
             return QueueKey(queued=self.at, id=self.id, lane=self.lane, priority=self.priority)
         kind = Past(self.source)

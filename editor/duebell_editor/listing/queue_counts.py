@@ -1,6 +1,6 @@
-"""Counts of the queue at one moment: all of it, overdue, due tonight, running, with a follow-up owed.
+"""Counts of tasks in the queue at one moment: all, overdue, due tonight, running, with a follow-up owed.
 
-One read of each lane's first keys answers all of it, and one batch of tasks tells which of them run or owe.
+It reads the first keys of each lane, and mostly one batch of tasks, to see which run or owe a follow-up.
 """
 
 import bisect
@@ -25,7 +25,7 @@ from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey, Task
 
 
 class PastCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of paused and of ended tasks, each at most 1,000; the failed ones are the status's."""
+    """The numbers of paused and of ended tasks, each at most 1,000. The status counts failed tasks."""
 
     paused: int
     done: int
@@ -33,8 +33,8 @@ class PastCounts(msgspec.Struct, frozen=True, kw_only=True):
     cancelled: int
 
 
-#: `failed` is counted by the status; with it, this would be more than twenty calls.
-#: Paused ones that recur are a kind of their own, which sorts next to the others.
+#: The kinds to count, without failed tasks: the status counts them, and it would be over twenty calls.
+#: Paused recurring tasks are a separate kind, which sorts next to the other paused tasks.
 _KINDS = {Past.PAUSED: Past.PAUSED_RECURRING, Past.DONE: None, Past.EXPIRED: None, Past.CANCELLED: None}
 
 
@@ -60,7 +60,7 @@ _KEYS = 200
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The state at one moment; two snapshots that differ mean that something has changed.
 
-    arming  the arming record's rev: every run and every new head changes it
+    arming  the arming record's rev: every run and every new earliest task changes it
     busy    whether a run is at work
     keys    the first keys of each lane in this part of the queue
     """
@@ -81,13 +81,13 @@ def snapshot(queue: Queue, *, after: datetime | None = None, before: datetime = 
     )
 
 
-#: The limit of each count; and the keys that are read of each lane, which are one page of DynamoDB.
+#: The limit of each count, and the number of keys read from each lane: one page of DynamoDB.
 MOST_COUNTED = 1_000
 
 #: The most that DynamoDB counts in one answer.
 _COUNTED_AT_ONCE = 10_000
 
-#: In a long queue, the times at which tasks of paused actions are counted: ten actions have twenty.
+#: The most times at which parked tasks are counted in a long queue. Ten paused actions have twenty times.
 _PARKED_TIMES = 20
 
 #: The night ends at this hour, by the clocks of the time zone asked for.
@@ -107,7 +107,7 @@ class Waiting(NamedTuple):
 class FirstTasks(NamedTuple):
     """The first tasks of all lanes.
 
-    waiting   tasks that wait or run; tasks that owe a follow-up and recur, at their next time
+    waiting   tasks that wait or run; a recurring task that owes a follow-up, at its next time
     ended     tasks that have ended and owe a follow-up, among the first thousand due tasks
     running   the number of running tasks, among the same thousand
     known_to  all tasks that are due before this time are here
@@ -128,7 +128,7 @@ class FirstTasks(NamedTuple):
 def first_tasks(
     store: Store, record: ArmingRecord, by_lane: Sequence[Sequence[QueueKey]], now: datetime, *, page: int
 ) -> FirstTasks:
-    """Read the tasks of these keys, a page of each lane, as far as is needed to tell what they do."""
+    """Read due tasks by these keys, at most `page` of each lane, to see which run or owe a follow-up."""
     due = itertools.zip_longest(*([key for key in keys if key.queued <= now] for keys in by_lane))
     in_turns = filter(None, itertools.chain.from_iterable(due))  # a run claims the first of each lane first
     looked_at = dict(_due_tasks(store, in_turns))
@@ -154,7 +154,7 @@ def first_tasks(
 
 
 def _due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey, Task]]:
-    """Yields the first due tasks with their keys. It ends after a batch in which no task owes and few run.
+    """Yields the first due tasks with their keys. Ends after a batch in which none owes and few run.
 
     Mostly one batch is read.
     """
@@ -233,9 +233,9 @@ def _shared_out(count: int, borders: Sequence[datetime]) -> list[int]:
 class QueueCounts(NamedTuple):
     """The next due time, the numbers of tasks, each at most 1,000, and the tasks that owe a follow-up.
 
-    next_due     the time of the first task that waits or runs, or recurs and goes on; NEVER if there is none
-    late         the overdue tasks, the first one first
-    due_tonight  without tasks parked by a pause; `is_exact` is false where the first lane stands for all
+    next_due     the next time of the first task that waits, runs or recurs; NEVER if there is none
+    late         the overdue tasks, the earliest first
+    due_tonight  without tasks parked by a pause; `is_exact` is false for an estimate from the first lane
     """
 
     next_due: datetime
@@ -255,9 +255,9 @@ def next_morning(now: datetime, zone: ZoneInfo) -> datetime:
 
 
 def overdue_before(record: ArmingRecord, now: datetime) -> datetime:
-    """Return the time before which all tasks should have started: now, if the ring for them brought no run.
+    """Return the time before which all tasks should have started. It is now if the last ring started no run.
 
-    A task is late, or overdue, if it is queued for a time before that, has not ended, and is not under way.
+    A task is late, or overdue, if it is queued for an earlier time, has not ended, and is not under way.
     """
     is_missed = record.rings_at is not None and record.rings_at + GRACE < now
     return now if is_missed else now - STARTS_WITHIN
@@ -270,7 +270,7 @@ def is_under_way(task: Task, record: ArmingRecord, now: datetime) -> bool:
 
 
 def is_overdue(task: Task, record: ArmingRecord, now: datetime) -> bool:
-    """Tell whether the task should have started; one that owes a follow-up goes on at its next time."""
+    """Tell whether the task should have started. A task that owes a follow-up counts at its next time."""
     queued = task.owes.queued if task.owes else task.queued
     is_late = queued is not None and queued < overdue_before(record, now)
     return is_late and not is_under_way(task, record, now)
@@ -288,7 +288,7 @@ def read_queue(
 
     A lane that cannot be read counts as due now, as for the armer.
 
-    Raises AwsError, NotDeployed when none can be read.
+    Raises AwsError or NotDeployed when no lane can be read.
     """
     found = backend.parallel(lambda lane: _first_keys(backend.store, lane), range(len(record.lanes)))
     unread = {lane: error for lane, error in enumerate(found) if isinstance(error, DuebellError)}

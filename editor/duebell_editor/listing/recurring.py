@@ -1,6 +1,6 @@
-"""Recurring tasks: listed without reading the queue through, and counted ahead by their schedules.
+"""Recurring tasks: lists them without reading the whole queue, and counts their future occurrences.
 
-All that recur stand together in the index of the past, so their keys are one query for each lane and 3,200.
+All recurring tasks are together in the index of the past. Each query reads up to 3,200 keys of one lane.
 """
 
 import bisect
@@ -22,7 +22,7 @@ from duebell_shared.tasks.task import Task
 from .listing import Page
 from .positions import cursor_of, position_at
 
-#: The order of a listing: first the kind that needs someone.
+#: The order of a listing: first the tasks that need attention.
 _ORDER = (Past.FAILING, Past.RECURRING, Past.PAUSED_RECURRING)
 
 
@@ -53,7 +53,7 @@ def recurring_tasks(queue: Queue) -> list[Task]:
 
 
 def list_recurring(queue: Queue, *, prefix: str, limit: int, cursor: str | None) -> Page:
-    """A page of recurring tasks: those that fail first, paused ones last, by id among their kind."""
+    """A page of recurring tasks: failing tasks first, paused tasks last, and by id within each kind."""
     start = None if cursor is None else position_at(cursor, _Position)
     keys = (key for key in recurring_keys(queue, queue.lanes_now()) if key.id.startswith(prefix))
     positions = {_Position.of(key): key for key in keys}
@@ -79,9 +79,9 @@ def _recurring(queue: Queue, keys: Iterable[PastKey]) -> Iterator[tuple[PastKey,
 
 
 def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) -> list[int]:
-    """The numbers of occurrences in each bucket, after those that the tasks stand at.
+    """The number of occurrences in each bucket, without the current occurrence of each task.
 
-    Counted by the schedules' arithmetic: a bucket of a thousand costs no more than one of two.
+    Schedules calculate the counts, so a thousand occurrences in a bucket cost no more than two.
     """
     counts = [0] * (len(borders) - 1)
 
@@ -100,7 +100,7 @@ def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) ->
         schedule, left = recurrence.schedule, recurrence.runs_left
         delay = delay_of(task.id, task.spread)
         begin = max(recurrence.next_due, now - delay)
-        if left is not None:  # some of them may be over before the first bucket
+        if left is not None:  # some of these runs may come before the first bucket
             left = max(0, left - schedule.count(begin - MILLISECOND, borders[0] - delay - MILLISECOND))
         for number, count in enumerate(_at_most(counted(schedule, delay, begin), left)):
             counts[number] += count
@@ -108,7 +108,7 @@ def coming(tasks: Iterable[Task], borders: Sequence[datetime], now: datetime) ->
 
 
 def _counted(schedule: Schedule, delay: timedelta, begin: datetime, borders: Sequence[datetime]) -> list[int]:
-    """The schedule's occurrences from `begin` on, in each of the buckets that they start in by the delay."""
+    """Count the schedule's occurrences from `begin` on by bucket. Each starts `delay` after its time."""
     borders = [max(border - delay, begin) - MILLISECOND for border in borders]
     counts = [0] * (len(borders) - 1)
     if schedule.count(borders[0], borders[-1]) > len(counts):
@@ -119,7 +119,7 @@ def _counted(schedule: Schedule, delay: timedelta, begin: datetime, borders: Seq
 
 
 def _at_most(counts: Iterable[int], most: int | None) -> Iterator[int]:
-    """The counts, until they come to this many in all."""
+    """The counts, reduced so that their sum is `most` at most."""
     left = most
     for count in counts:
         yield count if left is None else min(count, left)

@@ -1,9 +1,9 @@
-"""Counts of what is to run, by minute, hour or day, without reading the whole queue.
+"""Counts of future runs of tasks, by minute, hour or day, without reading the whole queue.
 
 The first keys of all lanes are read, and counted exactly. Later keys are counted in the first lane, and
-multiplied. A recurring task is in the queue once; its later occurrences are counted by its schedule. A
-timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Paused actions cost one
-read and up to 20 counts more.
+multiplied by the number of lanes. A recurring task is in the queue once; its schedule gives its later
+occurrences. A timeline costs 20 calls at most in a queue of four lanes, however long the queue is. Paused
+actions cost one read and up to 20 counts more.
 """
 
 import itertools
@@ -27,7 +27,7 @@ from .recurring import coming, recurring_keys
 
 MAX_BUCKETS = 100
 
-#: Recurring tasks that are read in full, to count their occurrences; of more, these stand for all.
+#: The most recurring tasks that are read to count their occurrences. Of more tasks, counts are extrapolated.
 _RECURRING = 300
 
 
@@ -42,11 +42,11 @@ class Step(StrEnum):
 class Bucket(msgspec.Struct, frozen=True, kw_only=True):
     """The number of tasks and occurrences that are to run from `start` on and before `end`.
 
-    count        tasks in the queue, and occurrences of recurring tasks after their next
-    occurrences  how many of these are such occurrences
-    overdue      how many of these should have started, as the status counts them, and have not ended
-    paused       how many of these were put back to then while their action is paused: they are only looked at
-    is_estimate  whether one lane was counted for all, or some recurring tasks for all
+    count        tasks in the queue, and later occurrences of recurring tasks
+    occurrences  how many of these are later occurrences
+    overdue      how many of these should have started and have not, by the rule of the status
+    paused       how many of these wait because their action is paused; a run then only checks them
+    is_estimate  whether it is extrapolated from one lane, or from some of the recurring tasks
     """
 
     start: Instant
@@ -118,7 +118,7 @@ def _borders(start: datetime, step: Step, count: int, zone: ZoneInfo) -> list[da
 def _occurrences(
     queue: Queue, lanes: int, borders: Sequence[datetime], now: datetime
 ) -> tuple[list[int], bool]:
-    """Count the occurrences of recurring tasks after their next; tell whether all such tasks were read."""
+    """Count the later occurrences of recurring tasks; tell whether all recurring tasks were read."""
     if borders[-1] <= now:
         return [0] * (len(borders) - 1), True
     keys = [key for key in recurring_keys(queue, lanes) if key.kind is not Past.PAUSED_RECURRING]

@@ -25,35 +25,35 @@ class Price(msgspec.Struct, frozen=True):
     dated: str
 
 
-#: The prices, by what they are of.
+#: The prices by their names.
 PRICES = msgspec.json.decode(Path(__file__).with_name("cost_prices.json").read_bytes(), type=dict[str, Price])
 
 MONTH = timedelta(days=30)
 
 UNITS_FILE = Path(__file__).with_name("cost_units.json")
 
-#: A Lambda with so much memory has one processor; with less it has the same part of one.
+#: A Lambda with so much memory has one processor; with half the memory, half of one.
 #: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
 _MB_OF_A_PROCESSOR = 1_769
 
-#: Assumed: the time that a call to DynamoDB or EventBridge takes, besides the processor's.
+#: Assumed: the time that a call to DynamoDB or EventBridge takes, besides processor time.
 CALL_SECONDS = 0.005
 
 #: Measured: the processor time of reading the certificates for one service, before its first call.
 _CERTIFICATES_SECONDS = 0.015
 _SERVICES = 2
 
-#: Assumed: Lambda keeps a process for so long after an invocation. It gives no figure.
+#: Assumed: Lambda keeps a process for so long after an invocation. AWS gives no figure.
 KEPT_WARM = timedelta(minutes=5)
 
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
 INVOCATION_BYTES = 300
 
-#: With precision "second" a run waits so long for tasks that come due alone: the rule rings ahead by the head
-#: start, less half a minute by rounding up, and half by jitter.
+#: With precision "second" a run waits so long for tasks that come due alone. The rule rings ahead by the head
+#: start, less half a minute for rounding up, and half a minute for jitter.
 _WAIT = HEAD_START - timedelta(minutes=1)
 
-#: With tasks that are due at least as often, a run with precision "second" never ends its wait.
+#: If tasks come due at least this often, a run with precision "second" never ends its wait.
 _ALWAYS = timedelta(minutes=3)
 
 #: The rule rings once a minute at most.
@@ -69,7 +69,7 @@ class Units(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dollars(self) -> float:
-        """Dollars for a million of it."""
+        """Dollars for a million such steps."""
         return PRICES["write"].dollars * self.write + PRICES["read"].dollars * self.read
 
 
@@ -91,10 +91,10 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of this version.
 
-    add, done, occurrence, run  the units of a task's add; its claim and outcome; those of a recurring task;
-                     and of a run besides its tasks
+    add, done, occurrence, run  the units of an add; of a claim and outcome; of both for an occurrence;
+                     and of a run without its tasks
     run_bytes, task_bytes  of the log, metrics included
-    start_ms, one_ms, task_ms  processor time: a cold start; with its first run, of one task; a further task
+    start_ms, one_ms, task_ms  processor time: a cold start; the same with a run of one task; a further task
     waiting          with precision "second"
     """
 
@@ -136,7 +136,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_cold(self) -> bool:
-        """True if Lambda has ended the process by the next time."""
+        """True if Lambda has ended the process before the next tasks are due."""
         return self.every > KEPT_WARM
 
 
@@ -167,7 +167,7 @@ def cost(usage: Usage, of: Measured) -> Cost:
     if usage.precision is Precision.SECOND:
         always = usage.every <= _ALWAYS
         waiting_hours = (max(usage.every, _MINUTE) if always else _WAIT) / timedelta(hours=1)
-        if always:  # one run waits on, instead of one for each time
+        if always:  # one run goes on waiting, instead of a run for each time
             run_dynamodb = run_function = 0.0
     wait_function, wait_dynamodb = (waiting_hours * each for each in of.waiting.dollars(usage.memory_mb))
     of_tasks = lambda_dollars(_scaled(of.task_ms / 1000, usage.memory_mb), usage.memory_mb)
@@ -183,7 +183,7 @@ def billed_seconds(
 ) -> float:
     """The time that is billed for so much processor time at this memory, computed and not measured on AWS.
 
-    services  how many it connects to, with encryption, for the first time
+    services  the number of services to which it connects for the first time, with encryption
     calls     how many calls it waits for
     """
     processor = processor_ms / 1000 + services * _CERTIFICATES_SECONDS
@@ -191,7 +191,7 @@ def billed_seconds(
 
 
 def lambda_dollars(seconds: float, memory_mb: int) -> float:
-    """Dollars for a million times so many seconds of a function with this memory."""
+    """Dollars for a million invocations of so many seconds, of a function with this memory."""
     return PRICES["gb_second"].dollars * memory_mb / 1024 * seconds
 
 

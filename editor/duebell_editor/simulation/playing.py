@@ -1,9 +1,9 @@
-"""Plays a queue without I/O, and tells which task starts when, by which ring and which run.
+"""Plays a queue without I/O: which task starts when, and which ring and which run start it.
 
 It follows the rules of a worker's runs (`duebell_worker.run`): the minute that the rule is set to, the
 recurrence of a task, the semaphore of a limited action. It leaves out failures: every call takes no time,
 every ring comes, every attempt takes the time of its action and is done. A task that waits for a limit starts
-at the place that the semaphore gives it. A real run starts it earlier if that guess was wrong. Pure.
+at the time that the semaphore gives it. A real run starts it earlier if that time proves too late. Pure.
 """
 
 import heapq
@@ -55,7 +55,7 @@ class Conditions(msgspec.Struct, frozen=True, kw_only=True):
 
     head_start   the time before a due date at which the rule rings
     concurrency  the number of actions that a run has under way at a time
-    runs         the number of runs that share tasks which one run cannot do in time
+    runs         the most runs that share tasks, if one run cannot do them in time
     is_called    whether a run can be called directly where the rule would ring too late
     limits       the limits of actions that have some, by name
     semaphores   the starts that these limits have allowed so far, by action
@@ -80,8 +80,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
 
     at           when it is started
     id, action   of the task
-    due          when it was to be started: its due date and its spread, or its place after a retry
-    lateness_ms  how long after that it is started, in milliseconds
+    due          when it should have started: its due date with its spread, or its time after a retry
+    lateness_ms  how long after `due` it is started, in milliseconds
     ends_at      when it ends
     recurs       whether it is an occurrence of a recurring task
     """
@@ -134,7 +134,7 @@ def entry_of(task: Task) -> _Waiting:
 
 
 class Played:
-    """The queue as it goes on from `now` to `until`.
+    """The queue as it is played from `now` to `until`.
 
     starts   the attempts, in order of their starts
     runs     the runs, in order
@@ -179,12 +179,12 @@ class Played:
         return sum(one.since <= self._until for *_, one in self._queue)
 
     def _put(self, one: _Waiting) -> None:
-        """Put it into the queue, from the next read on."""
+        """Put a task into the queue. The next read finds it."""
         self._number += 1
         self._put_back.append((one.queued, -one.priority, one.id, self._number, one))
 
     def _read(self) -> datetime:
-        """Read the queue, with what was put into it since it was read last; return the time of its head."""
+        """Read the queue, with the tasks put into it since the last read. Returns the first task's time."""
         for place in self._put_back:
             heapq.heappush(self._queue, place)
         self._put_back.clear()
@@ -192,7 +192,7 @@ class Played:
         return self._head()
 
     def _head(self) -> datetime:
-        """The time of the first place in the queue, as it was read last."""
+        """The time of the first task in the queue, by the last read."""
         return self._queue[0][0] if self._queue else NEVER
 
     def _play(self, running: list[tuple[datetime, Task]]) -> None:
@@ -218,7 +218,7 @@ class Played:
         return next_ring(self._expression, self._now) or NEVER, True
 
     def _settle(self, now: datetime) -> None:
-        """Set the rule if it is not where the record wants it."""
+        """Set the rule if it is not set as the record says."""
         if self._record.is_settled(now):
             return
         target = self._record.target
@@ -228,7 +228,7 @@ class Played:
         self._record = replace(self._record, armed=target, rings_at=minute, echo_of=None)
 
     def _hold_lanes(self, began: datetime, ended: datetime) -> None:
-        """Set the rule as the lease of a run, and rings while it is at work, would set it."""
+        """Set the rule for the lease of a run, and again at each ring while the run is at work."""
         self._record = self._record.claimed(_OWNER, now=began, until=began + LEASE)
         self._settle(began)
         renews, at = began + LEASE / 2, began
@@ -263,7 +263,7 @@ class Played:
             self._now = max(self._now, min(head, self._stop_at))
 
     def _start_due(self) -> datetime:
-        """Start what is due now, by priority; return when the queue is read again."""
+        """Start the due tasks by priority. Returns when the queue is read again."""
         self._read()
         found: list[_Waiting] = []
         while self._head() <= self._now:
@@ -281,7 +281,7 @@ class Played:
         return self._head() if self._now < self._stop_at else NEVER
 
     def _share(self, in_sight: int) -> None:
-        """Have further runs take a part of what is too much for this one, once its speed is known."""
+        """Once the speed of this run is known, let further runs take tasks that are too many for it."""
         took = self._now - self._measured_from
         if self._has_shared or took < MEASURING:
             return
@@ -294,7 +294,7 @@ class Played:
             self._shared_at, self._helpers = self._now, runs - 1
 
     def _wait(self, by: datetime) -> None:
-        """Let attempts end until then, or until none is under way."""
+        """Let attempts end, until `by` or until none is under way."""
         while self._under_way:
             by = min(by, self._read_by)
             if self._under_way[0][0] > by:
@@ -303,7 +303,7 @@ class Played:
             self._pass_end()
 
     def _pass_end(self) -> None:
-        """Go on to the end of the attempt that ends next."""
+        """Move the clock to the end of the attempt that ends next."""
         ends_at, _, one = heapq.heappop(self._under_way)
         self._now = max(self._now, ends_at)
         self._ended += 1
@@ -332,7 +332,7 @@ class Played:
             self._put(one)
 
     def _claim(self, batch: list[_Waiting]) -> None:
-        """Start these, as far as the limits of their actions allow."""
+        """Start these tasks, as far as the limits of their actions allow."""
         limited: defaultdict[str, list[_Waiting]] = defaultdict(list)
         for one in batch:
             if one.action in self._of.limits:
@@ -365,7 +365,7 @@ class Played:
             until=until,
             takes=max(self._of.duration(action), SHORTEST),
         )
-        # A run chooses the time of a place that is too far away by chance, about this one.
+        # If a place is too far away, a run chooses a random time. On average, it is the one below.
         latest = NEVER if limit.per_second else now + LONGEST_WAIT
         for one, place in zip(several, places, strict=True):
             if place is None:
@@ -374,7 +374,7 @@ class Played:
                 self._hold(one, place if place <= latest else now + LONGEST_WAIT * 0.75)
 
     def _hold(self, one: _Waiting, place: datetime) -> None:
-        """Put it back until then."""
+        """Put a task back until the time of its place."""
         one.queued, one.is_held = place, True
         if place <= self._now + STAYS:
             self._last_place = max(self._last_place, place)

@@ -40,7 +40,7 @@ from duebell_shared.tasks.worker_record import WorkerRecord
 from .cost import measured, run_cost
 from .playing import Conditions, Played, Start
 
-#: The most tasks that are read, and the ended tasks whose attempts are measured.
+#: The most tasks that are read, and the most ended tasks whose attempts are measured.
 MOST_TASKS, _MEASURED = 200_000, 400
 
 #: The longest that is simulated.
@@ -59,13 +59,13 @@ _MINUTE = timedelta(minutes=1)
 
 
 class ActionForecast(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a forecast that one action has.
+    """The part of a forecast about one action.
 
     starts       attempts that are started
     late         of these, how many start late: more than three and a half minutes after their time
     lateness_max_ms  the largest lateness, in milliseconds
-    duration_ms  how long an attempt is taken to last, in milliseconds
-    measured     of how many past attempts that is the median; 0 if there are none, and it is assumed
+    duration_ms  the assumed length of an attempt, in milliseconds: the median of past attempts
+    measured     the number of these past attempts; 0 if there are none, and a second is assumed
     """
 
     action: str
@@ -80,15 +80,15 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
     """The starts, the runs and the cost of a queue until the end of the simulation.
 
     starts     attempts that are started
-    waiting    tasks that are due by then and have not started: for a limit, a pause or the next ring
+    waiting    tasks that are due by the end and wait for a limit, the end of a pause or the next ring
     expired    tasks that came too late to be started
     late       starts that are late: more than three and a half minutes after their time
     lateness_p50_ms, lateness_p90_ms, lateness_p99_ms, lateness_max_ms  of all starts, in milliseconds
     at_once    the most attempts under way at a time
     peak       the most attempts that are due in one minute
     peak_at    that minute; None if none is due
-    rings      runs that the rule rings for
-    runs       all runs, with those that another run calls
+    rings      runs that a ring of the rule starts
+    runs       all runs, including runs that another run calls
     dollars    the cost: writes, reads, the worker's time and its log; without free tiers
     actions    the same by action, the one with the most starts first
     first      the first starts, as many as were asked for
@@ -113,10 +113,10 @@ class Forecast(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Flattening(msgspec.Struct, frozen=True, kw_only=True):
-    """A recurring task that leaves the peak.
+    """A recurring task to move out of the peak.
 
     spread   the spread to give it
-    command  the command that does it
+    command  the command that sets this spread
     """
 
     id: str
@@ -129,7 +129,7 @@ class Simulation(msgspec.Struct, frozen=True, kw_only=True):
 
     today    the queue as it is
     changed  the queue with the changes; None if none are given
-    flatten  the recurring tasks to move so that the peak halves; `changed` is with these
+    flatten  the recurring tasks to move so that the peak halves; `changed` has them moved
     """
 
     start: Instant
@@ -152,7 +152,7 @@ def simulate(
     flatten: object,
     most_starts: int,
 ) -> Simulation:
-    """Do what `Editor.simulate` does, with tasks that are checked."""
+    """Do what `Editor.simulate` does. The tasks to add are already checked."""
     check_limit(most_starts, field="most_starts", most=1_000_000)
     proposed = _limits_of(limits, pause)
     spreads = {check_name("spread", id): checked("spread", one) for id, one in _mapping("spread", spread)}
@@ -217,7 +217,7 @@ def simulate(
 
 
 def _mapping(field: str, given: object) -> Iterable[tuple[Any, Any]]:
-    """The items of a mapping, or of none. Raises InvalidQuery."""
+    """The items of a mapping; no items for None. Raises InvalidQuery."""
     if not isinstance(given, Mapping | None):
         raise InvalidQuery(field, f"must be a mapping, not {type(given).__name__}")
     return given.items() if given else ()
@@ -244,7 +244,7 @@ def _end_of(until: object, now: datetime) -> datetime:
 
 
 def _read(queue: Queue, lanes: int, until: datetime, parked: Sequence[datetime]) -> list[Task]:
-    """Read the tasks of the queue until then, and those that are parked later."""
+    """Read the tasks that are queued until then, and tasks that are parked until later."""
 
     def read(lane: int) -> list[Task]:
         keys = queue.store.queued(lane, before=until, page_size=1_000)
@@ -290,7 +290,7 @@ def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
 
 
 def _released(task: Task, limited_anew: Collection[str], now: datetime) -> Task:
-    """The task, out of the line of a limit that is changed: runs start such tasks as soon as they may."""
+    """The task, due now if it waits for a limit that changes: runs start it once the new limit allows."""
     if task.limited_since is None or task.action not in limited_anew:
         return task
     return replace(task, queued=to_utc(now))
@@ -373,10 +373,10 @@ def _by_action(
 
 
 def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[Flattening, ...]:
-    """Spreads for recurring tasks, so that no minute has more than half of what the peak has.
+    """Spreads for recurring tasks, so that no minute has more than half of the peak's occurrences.
 
-    Each task of a minute with too much gets the shortest spread that takes it to minutes with space. Tasks
-    that run once stay, and so do those that have a spread already, or would be due again before.
+    Each task in a minute with too many gets the shortest spread that moves it to minutes with space. A task
+    stays if it runs once, has a spread already, or would be due again before the spread is over.
     """
     due = Counter[datetime]()
     of_task: dict[str, list[datetime]] = {}

@@ -1,7 +1,7 @@
 """The limits of actions as they are now, and how many tasks wait for them.
 
-Tasks of a paused action wait at times that nothing else is due at, so they are counted by the index. Tasks
-that wait for a rate or a number at a time are counted, about, by the action's semaphore.
+Tasks of a paused action wait at times at which no other task is due, so they are counted in the index. For
+tasks that wait for a rate or for a number at a time, the action's semaphore has an estimate.
 """
 
 from collections.abc import Collection, Iterator
@@ -41,14 +41,14 @@ class ActionLimit(msgspec.Struct, frozen=True, kw_only=True):
     action      the action's name
     at_most     attempts at a time; None for no limit, 0 while it is paused
     per_second  attempts that are started a second; None for no limit, 0 while it is paused
-    paused      whether nothing of it is started
-    closed      the hours in which nothing of it is started; None for none
+    paused      whether none of its tasks is started
+    closed      the hours in which none of its tasks is started; None if it has none
     closed_until  when it opens; None if it is open, and in the answer of `limit`
     declared_at_most, declared_per_second, declared_closed  what its code declares; None for no limit
-    since       when it was set to something else than its code declares; None if it is as declared
-    changed_by  who set it, if the editor was told; None if it is as declared
-    waiting     the tasks that wait for it: of a paused or closed action those put back, at most 1,000;
-                else about, as tasks that were cancelled may count for a day. None in the answer of `limit`
+    since       when a limit was set in place of the declared one; None if it is as declared
+    changed_by  who set it, if that is known; None if it is as declared
+    waiting     how many tasks wait for it. If it is paused or closed: tasks put back, at most 1,000. Else an
+                estimate, as cancelled tasks may count for a day. None in the answer of `limit`
     """
 
     action: str
@@ -84,9 +84,9 @@ def pause_of(limit: ActionLimit) -> tuple[str, str]:
 def read_limits(
     backend: Backend, record: WorkerRecord | None, limits: Limits, *, lanes: int, now: datetime
 ) -> Iterator[ActionLimit]:
-    """Read the limits of all actions that have some, declared or set, by name, with what waits for them.
+    """Read the limits of all actions that have some, declared or set, by name, with their waiting tasks.
 
-    Makes one read for each, and for a paused one two queries of each lane.
+    Makes one read for each action, or for a paused action two queries of each lane.
     """
     known = record.worker.actions if record and record.worker else ()
     declared = {one.name for one in known if declared_limit(one.name, record).is_any}
@@ -110,7 +110,7 @@ def declared_limit(action: str, record: WorkerRecord | None) -> Limit:
 
 
 def action_limit(action: str, record: WorkerRecord | None, limits: Limits) -> ActionLimit:
-    """The limit of one action, without what waits for it."""
+    """The limit of one action, without the number of waiting tasks."""
     declared = declared_limit(action, record)
     limit, override = limits.of(action, declared), limits.overrides.get(action)
     is_set = override is not None and override.is_any
@@ -136,6 +136,6 @@ def _parked(backend: Backend, times: Collection[datetime], lanes: int) -> int:
 
 
 def in_line(backend: Backend, action: str, now: datetime) -> int:
-    """The tasks that wait for the limit of this action, about: a cancelled one may count for a day."""
+    """About how many tasks wait for the limit of this action. Cancelled tasks may count for a day."""
     semaphore = backend.store.read(Semaphore, action)
     return semaphore.waiting if semaphore and max(semaphore.line, semaphore.late) > now else 0

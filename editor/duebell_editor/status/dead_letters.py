@@ -25,7 +25,7 @@ from duebell_shared.errors import AwsRefused, InvalidInput
 from duebell_shared.instants import Instant
 from duebell_shared.quoting import in_brief
 
-#: Messages that are received at most, and seconds for which they are hidden meanwhile.
+#: The most messages that are received, and the seconds for which SQS hides them from others.
 _MOST, _HIDDEN = 1_000, 30
 
 #: Seconds that SQS looks for messages on all its servers.
@@ -35,8 +35,8 @@ _WAIT = 1
 class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     """A message of a dead-letter queue.
 
-    id       SQS's, by which it can be deleted
-    sent_at  when it was sent to the queue it is in, or to that which it came from
+    id       SQS's id, by which it can be deleted
+    sent_at  when it was sent to this queue, or to the queue that it came from
     reason   why it is there; empty if the message does not say
     body     an event of the rule, Lambda's record of a failed run, or a message to the intake
     """
@@ -69,7 +69,7 @@ def redrive(backend: Backend, queue: DeadLetters) -> int:
     """Do what `Editor.redrive` does."""
     with _received(backend, queue) as (client, url, messages):
         if queue is not DeadLetters.INTAKE:
-            backend.armer.start_run_if_late(backend.armer.verify())  # before it deletes what tells of it
+            backend.armer.start_run_if_late(backend.armer.verify())  # first: they show the need
             return _delete(client, url, messages, messages)
         sent = 0
         for one in list(messages):
@@ -101,7 +101,7 @@ def _received(backend: Backend, queue: DeadLetters) -> Iterator[tuple[Any, str, 
     url = queue_url(client, account, name)
     messages: dict[str, Any] = {}
     try:
-        # A message that comes again was hidden for too short a time: then this would not end.
+        # Stop at a message that comes again: it was hidden for too short a time, and this would not end.
         while len(messages) < _MOST and (new := _receive(client, url)).keys() - messages.keys():
             messages |= new
         left = list(messages.values())

@@ -1,4 +1,4 @@
-"""The doctor: problems that take more reads than the status to find, and the repair of what wakes the worker.
+"""The doctor: finds problems that take more reads than the status, and repairs the bell.
 
 It cannot see whether the worker's role may send to the targets of deliveries.
 """
@@ -25,7 +25,7 @@ from duebell_shared.tasks.worker_record import ActionDescription, WorkerRecord
 from .health import Diagnosis, Problem, ProblemKind, SchedulerStatus
 from .status import calendar_problem, read_status
 
-#: Only a person who asks the doctor waits for these.
+#: Short time-outs for the calls that only the doctor makes: a person waits for them.
 _LOOKING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 
 #: The problems that `restore` solves.
@@ -91,9 +91,9 @@ def _calendars_that_end(status: SchedulerStatus, now: datetime) -> Iterator[Prob
 
 
 def restore(backend: Backend) -> tuple[str, ...]:
-    """Put back what somebody deleted of the bell; returns the names of these parts.
+    """Put back the parts of the bell that somebody deleted. Returns the names of these parts.
 
-    Nothing is made for a function that does not exist: then the name may be wrong. Raises AwsRefused.
+    Nothing is made if the function does not exist, because its name may be wrong. Raises AwsRefused.
     """
     if backend.client is None:
         return ()
@@ -111,7 +111,7 @@ def restore(backend: Backend) -> tuple[str, ...]:
 
 
 def _left_by_repair(problem: Problem, status: SchedulerStatus) -> Problem:
-    """The problem as it is told after a repair: one that is left needs something else."""
+    """The problem as it is told after a repair. If it should be solved by now, its way out changes."""
     if not problem.mendable:
         return problem
     rings = f"the {status.bell} is set to ring at {render(status.rings_at)}; " if status.rings_at else ""
@@ -120,7 +120,7 @@ def _left_by_repair(problem: Problem, status: SchedulerStatus) -> Problem:
 
 
 def _permission_problems(backend: Backend) -> Iterator[Problem]:
-    """The problem of a rule that may not invoke the worker's function, if the function can be looked at."""
+    """The problem of a rule that may not invoke the worker's function, if the function can be read."""
     if not backend.settings.function or backend.client is None or backend.rule.kind is not BellKind.RULE:
         return
     functions = backend.client("lambda")
@@ -151,7 +151,7 @@ def _silence(backend: Backend) -> Iterator[Problem]:
 
 
 def _delivery_problems(backend: Backend) -> list[Problem]:
-    """Targets of deliveries that are not there, or may not be looked at. Only reads."""
+    """The problems of targets of deliveries that do not exist, or may not be read. Makes only reads."""
     client, lock = backend.client, Lock()
     record = backend.store.read(WorkerRecord) if client else None
     worker = record.described(backend.clock()) if record else None
@@ -166,7 +166,7 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
         try:
             target = target_of(action.to)
         except InvalidSettings:
-            return None  # a newer version's
+            return None  # of a newer version
         kind = target.kind
         if not kind.looks:  # nothing is sent to an https URL to try it
             return None
@@ -192,7 +192,7 @@ def _delivery_problems(backend: Backend) -> list[Problem]:
 
 
 def _unseen(question: str, why: str) -> Problem:
-    """Advice: the question cannot be answered here, such as `whether a target exists`, and why."""
+    """Advice that a question, such as `whether a target exists`, cannot be answered here, and why."""
     return Problem(
         kind=ProblemKind.UNSEEN,
         what=f"it is not known {question}: {why}",
@@ -201,7 +201,7 @@ def _unseen(question: str, why: str) -> Problem:
 
 
 def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Problem]:
-    """Counts of queues that failed, and an intake queue whose messages nobody takes."""
+    """Advice about queues that cannot be counted, and the problem of an intake queue that nobody reads."""
     queue, connect = backend.settings.intake, backend.client
     if connect is None or not status.region:
         return

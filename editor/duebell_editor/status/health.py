@@ -56,7 +56,7 @@ WARNINGS = tuple(ProblemKind)[list(ProblemKind).index(ProblemKind.ACTION_PAUSED)
 
 _ORDER = {kind: place for place, kind in enumerate(ProblemKind)}
 
-#: While one of these lasts, no run is started, and the others follow from it.
+#: While one of the causes lasts, no run is started. The problems in _FOLLOWS then follow from it.
 _CAUSES = {
     ProblemKind.WORKER,
     ProblemKind.RULE,
@@ -77,7 +77,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     what      what is wrong
     way_out   what to do about it
-    at        since when it is so, where it has a time
+    at        when it began, if that is known
     mendable  whether `duebell doctor --fix` repairs it
     """
 
@@ -102,37 +102,37 @@ class SchedulerStatus(msgspec.Struct, frozen=True, kw_only=True):
     bell         what the bell is: a rule of EventBridge, or a schedule of EventBridge Scheduler
     expression   the bell's cron expression, as AWS has it; empty if it could not be read
     enabled      whether the bell rings at all
-    rings_at     the minute it rings at, or at the latest if it may ring before; None when it is parked, or
-                 not enabled
-    next_due     when the earliest task in the queue is to run; None when none waits
-    follow_ups_owed  tasks that have ended and owe a follow-up, most often for milliseconds; of the first
-                 thousand that are due. They do not count as queued or overdue, but for those that recur
-    armed        whether the rule is confirmed to be where the queue needs it, is enabled and has a target
-    precision    how near to their due date tasks start, as the worker was set up when it last ran
+    rings_at     the minute of its next ring, or the latest minute if it may ring earlier; None when it is
+                 parked, or not enabled
+    next_due     when the earliest task in the queue runs; None when no task waits
+    follow_ups_owed  ended tasks that owe a follow-up, most often for milliseconds; among the first thousand
+                 due tasks. They do not count as queued or overdue, unless they recur
+    armed        whether the rule is confirmed to ring when the queue needs it, is enabled and has a target
+    precision    how close to their due date tasks start, by the worker's settings when it last ran
     last_run     the result of the run that ended last; None before the first
-    late_ring    the last ring that started no run, until its echo did: its minute, and when the run came;
+    late_ring    the last ring that started no run: its minute, and when the run came that its echo started;
                  None if there was none
     lanes        partitions of the queue
     lanes_held   the number of lanes that runs hold at this moment
-    queued       tasks that wait or run, a recurring one once; at most 1,000, as each of these counts
-    running      tasks that run; of the first hundred that are due
-    overdue      tasks that should have started: they are late by more than three and a half minutes, or due,
-                 and the ring for them brought no run; without those that run, of the first hundred
-    due_tonight  tasks that are due until `tonight_ends` and not overdue, however many they are;
-                 without those that a pause of their action has put back
-    due_tonight_is_estimate  whether one lane was counted for all, as in the timeline
+    queued       tasks that wait or run; a recurring task counts once. At most 1,000, as all such counts
+    running      tasks that run, among the first due tasks: a hundred or more are read
+    overdue      tasks that should have started: they are late by more than three and a half minutes, or they
+                 are due and their ring started no run. Tasks that count as running are left out
+    due_tonight  tasks that are due until `tonight_ends` and not overdue, without an upper limit. Tasks that a
+                 pause of their action has put back do not count
+    due_tonight_is_estimate  whether it is extrapolated from one lane, as in the timeline
     tonight_ends the next 06:00 in the time zone that was asked for
-    failed       tasks that have failed and are kept; None if the table cannot tell
-    failing      recurring tasks whose last occurrence failed; None likewise
+    failed       failed tasks that are kept; None if they could not be counted
+    failing      recurring tasks whose last occurrence failed; None if they could not be counted
     tzdata       this editor's release of the time zones; the worker's is `last_run.tzdata`
     worker_error  why the worker cannot start; None if it can, or never tried
     limited      the actions that are paused, or whose tasks wait for their limits; each with how many wait
     calendars    the last day of each calendar of holidays, by name
-    intake_waiting  messages of the intake queue that wait, are in work or come again, as SQS estimates it;
-                 None if there is no intake queue, or it may not be looked at
+    intake_waiting  messages of the intake queue that wait, are in work or come again, by SQS's estimate;
+                 None if there is no intake queue, or it may not be read
     intake_dead_letters  messages of its dead-letter queue, as intake_waiting
     lost_rings   messages of the queue for rings that did not reach the worker; None if not known
-    failed_runs  messages of the queue for runs that failed to the last of Lambda's tries; None likewise
+    failed_runs  messages of the queue for runs that failed in all of Lambda's tries; None if not known
     problems     each with what is wrong and what to do; empty when all is well
     """
 
@@ -198,7 +198,7 @@ def _following(problem: Problem) -> Problem:
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The thorough status, the problems that were repaired just before, and advice.
 
-    `advice` is what could be better and is no problem: nobody is told when tasks fail.
+    `advice` is no problem, but says what could be better: for example, that nobody is told when tasks fail.
     """
 
     status: SchedulerStatus

@@ -37,7 +37,7 @@ from .health import Problem, ProblemKind, SchedulerStatus
 
 _MINUTE = timedelta(minutes=1)
 
-#: The most tasks that are read to find those without an action, those that run next: about ten calls.
+#: The most tasks that are read to find tasks without an action: those that run next, by about ten calls.
 _MOST_READ = 500
 
 #: The most actions that the problem names.
@@ -46,7 +46,7 @@ _MOST_NAMED = 5
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 _FILLED = LANE_LIMIT * 4 // 5
 
-#: A schedule has no call that only enables it.
+#: How to enable the bell. There is no call that only enables a schedule.
 _ENABLE = {
     BellKind.RULE: "enable it in EventBridge, or with `aws events enable-rule --name {name}`",
     BellKind.SCHEDULE: "enable it in EventBridge Scheduler's console (Schedules, Enable)",
@@ -179,14 +179,14 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
 
 
 def _next_ring(rule: BellState, record: ArmingRecord, now: datetime) -> datetime | None:
-    """The minute that the rule is set to; if that is over or unknown, the next one that it rings in."""
+    """The minute that the rule is set to; if it has passed or is unknown, the minute of the next ring."""
     minute, last = record.set_to, now - _MINUTE
     is_to_come = minute is not None and minute > last and rule.is_at(minute)
     return minute if is_to_come else next_ring(rule.expression, last)
 
 
 def _with_calendars(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
-    """The status with the last days of the calendars of holidays, and with those that are over."""
+    """The status with the last days of the calendars of holidays, and problems of those that have ended."""
     from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
 
     known = backend.store.read(Calendars)
@@ -208,7 +208,7 @@ def calendar_problem(kind: ProblemKind, name: str, ends: date) -> Problem:
 def _with_worker(
     status: SchedulerStatus, backend: Backend, limits: Limits, *, thorough: bool
 ) -> SchedulerStatus:
-    """The status with the limited actions, the worker's error, and if thorough, its unknown actions."""
+    """The status with the limited actions and the worker's error; if thorough, also with unknown actions."""
     record = backend.store.read(WorkerRecord)
     if thorough and record and record.known:
         status = status.with_problems(*_unknown_actions(Queue(backend), record.known))
@@ -241,7 +241,7 @@ def _worker_problem(error: Failure, bell: BellKind) -> Problem:
 def _with_message_queues(status: SchedulerStatus, backend: Backend) -> SchedulerStatus:
     """The status with the messages of the intake queue, if there is one, and of all dead-letter queues.
 
-    There are no counts if the caller may not count them, or SQS does not answer; the doctor says why.
+    The counts are left out if the caller may not read them, or SQS does not answer; the doctor says why.
     """
     sqs, place = backend.sqs, {"region": status.region, "account": status.account}
     if sqs is None or not status.region:
@@ -360,7 +360,7 @@ def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> 
             mendable=True,
         )
     expired = [lane.until for lane in record.lanes if lane.owner and lane.until < now - GRACE]
-    if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog that takes longer
+    if expired and not (record.echo_of and record.is_settled(now)):  # an echo is a watchdog too, but slower
         yield Problem(
             kind=ProblemKind.LEASE_EXPIRED,
             what=f"a run died: its lease ended at {render(min(expired))}, and no other run has taken over",
@@ -371,7 +371,7 @@ def _queue_problems(record: ArmingRecord, queue: QueueCounts, now: datetime) -> 
 
 
 def _follow_up_problems(ended: Sequence[Task], now: datetime) -> Iterator[Problem]:
-    """The follow-ups that are owed for longer than it takes until a run tries again."""
+    """The problem of follow-ups that are owed for so long that a run should have tried again."""
     late = sorted(
         (task.owes.at, task.id) for task in ended if task.owes and task.owes.at < now - STARTS_WITHIN
     )
@@ -418,7 +418,7 @@ def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
 
 
 def _thorough_problems(record: ArmingRecord) -> Iterator[Problem]:
-    """Different time zones, which matter to few schedules."""
+    """The problem of different releases of the time zones, which matter to few schedules."""
     last = record.last_run
     if last and last.tzdata not in {None, TZDATA_VERSION}:
         here, there = TZDATA_VERSION, str(last.tzdata)
@@ -433,7 +433,7 @@ def _thorough_problems(record: ArmingRecord) -> Iterator[Problem]:
 
 
 def _unknown_actions(queue: Queue, worker: WorkerDescription) -> Iterator[Problem]:
-    """The problem of tasks without an action, among the first in the queue."""
+    """The problem of tasks whose action the worker lacks, among the first in the queue."""
     page = list_tasks(queue, make_filter(limit=_MOST_READ))
     unknown = Counter(
         task.action

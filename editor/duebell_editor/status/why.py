@@ -56,9 +56,9 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     starts_by  when it starts at the latest, if nothing goes wrong; None if it does not wait for a start, or
                its action is paused
     is_late    whether it should have started by now
-    delay_ms   of the last attempt of a task that waits no more: from its due date to the time that the
-               attempt was queued for, by its spread or earlier attempts
-    lateness   the parts of the last attempt's lateness after that; None if it was less than a second
+    delay_ms   if the task no longer waits: from its due date to the time that its last attempt was queued
+               for. Its spread or earlier attempts cause this delay
+    lateness   the parts of the last attempt's lateness after `delay_ms`; None if it was less than a second
     """
 
     id: str
@@ -71,7 +71,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     lateness: Lateness | None = None
 
 
-#: The problems that keep a due task waiting, whichever it is.
+#: The problems that keep every due task waiting.
 _STOPS_ALL = {
     ProblemKind.WORKER,
     ProblemKind.RULE,
@@ -122,7 +122,7 @@ def explain(backend: Backend, task: Task) -> Why:
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     starts_by = None if paused else found.starts_by or task.starts_by
-    # By the status's definition of overdue, and from the time that its action can start it.
+    # The status's rule for overdue tasks, counted from the time at which its action can start it.
     is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
 
@@ -226,7 +226,7 @@ def _to_come(task: Task, queued: datetime, attempts: int | None) -> Why:
 
 
 def _of_clock(task: Task, record: ArmingRecord, now: datetime) -> Why | None:
-    """Explain a wrong clock of this machine: by it, a run ended or the task was added in the future."""
+    """Explain a wrong clock of this machine: by it, an end or an add was in the future."""
     newest = max(task.created_at, record.last_run.finished_at if record.last_run else task.created_at)
     if newest <= now + MOST_SKEW:
         return None

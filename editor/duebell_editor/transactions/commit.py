@@ -30,10 +30,10 @@ _CHANGED = "it was changed, moved or dropped since it was read: make the transac
 
 
 def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
-    """Make these writes in one transaction, with further tries where another may help.
+    """Make these writes in one transaction. Tries again where this may help.
 
-    All tries have one token, so that none is made twice. Raises TransactionCancelled and AwsRefused when it
-    is not committed and cannot be any more, TransactionUnknown when that is not known.
+    All tries have the same token, so the writes are made at most once. Raises TransactionCancelled or
+    AwsRefused if they are not made, now or later; TransactionUnknown if that is not known.
     """
     transacted, error = _tried(backend, writes)
     if not error and not transacted.refusals:
@@ -56,7 +56,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
 def _tried(
     backend: Backend, writes: Sequence[TaskWrite | Other]
 ) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
-    """Try to make these writes. Returns the answer, sure if all had one, and the last error."""
+    """Try to make these writes. Returns the last answer, sure if each try had one, and the last error."""
     token, is_sure = uuid4().hex, True
     for pause in (*throttle_pauses(), None):
         error: AwsUnavailable | None = None
@@ -79,8 +79,8 @@ def _tried(
 def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
     """Delete the reserved tasks of these writes; return how many are deleted for certain.
 
-    A task that cannot be deleted now, or that a relane has moved, ends by itself. After one is deleted, the
-    transaction cannot be committed.
+    A task that cannot be deleted now, or that a relane has moved, ends by itself. After one task is deleted,
+    the transaction cannot be committed.
     """
     dropped = 0
     for write in writes:
@@ -93,9 +93,9 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
 
 
 def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
-    """Tell whether one of the tasks is as only this transaction makes it; then all was written.
+    """Tell whether a task is in a state that only this transaction makes: then all writes were made.
 
-    Another one may make the same move or update of the task as it was. A cancellation has its millisecond.
+    A move or update proves nothing, as others may make the same one. A cancellation does, by its time.
     """
     try:
         return any(_is_made(backend, write) for write in writes if isinstance(write, TaskWrite))
@@ -112,7 +112,7 @@ def _is_made(backend: Backend, write: TaskWrite) -> bool:
 
 
 def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
-    if refusal.what:  # an answer without reasons, which is of no item
+    if refusal.what:  # the answer had no reasons, so it is about no item
         return refusal
     write = writes[refusal.index]
     if not isinstance(write, TaskWrite):

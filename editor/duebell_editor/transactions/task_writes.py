@@ -1,4 +1,4 @@
-"""Changes of single tasks that a transaction of the user makes, and tasks that are reserved for one."""
+"""Changes of single tasks by a transaction of the user, and tasks that are reserved for a transaction."""
 
 from datetime import timedelta
 from functools import reduce
@@ -18,7 +18,7 @@ GRACE = timedelta(minutes=2)
 class TransactionItem:
     """A change of one task, to be put among the items of a transaction of your own.
 
-    Nothing is changed unless that is committed; and it is not, if the task has changed since it was read.
+    Commit that transaction to make the change. It fails if the task has changed since it was read.
 
     task  the task as it is once the transaction is committed
     """
@@ -76,7 +76,7 @@ class Reservation(TransactionItem):
     The rule rings for it already, so `confirm` is all that the transaction needs.
 
     task            the task as it is once it is confirmed
-    reserved_until  how long the transaction has time; one that comes later may find the task gone, and fails
+    reserved_until  when the time to commit ends; later, the task may be deleted, and the transaction fails
     """
 
     @property
@@ -90,10 +90,10 @@ class Reservation(TransactionItem):
         return self.write.old.reserved_until or self.write.old.created_at
 
     def drop(self) -> bool:
-        """Delete the task now, as its transaction will not be made or has failed.
+        """Delete the task now, because its transaction has failed or will not be made.
 
-        False if this call has deleted nothing: the task is confirmed, was changed, or is gone because it has
-        run or its time was over. After True, a transaction that comes later fails. A reservation that is not
+        Returns False if it deleted nothing: the task was confirmed or changed, or is gone, because it has run
+        or its time was over. After True, a later commit of the transaction fails. A reservation that is not
         dropped ends by itself. Raises AwsRefused, AwsUnavailable, NotDeployed.
         """
         return self._backend.store.delete(self.write.old)

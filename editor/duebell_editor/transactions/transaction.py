@@ -33,11 +33,11 @@ class Transaction:
     run if and only if the transaction is committed. The tables must be in the queue's account and region.
 
     The end of the block raises TransactionCancelled if a condition does not hold, and TransactionUnknown if
-    DynamoDB does not answer. It raises InvalidTransaction for more than 100 writes; for tasks that are added,
-    TaskExists, QueueFull and NotArmed; and AwsRefused, if a permission is missing for example. After these
-    errors nothing is written; after TransactionUnknown it may be. See docs/how-to/transactions.md.
+    DynamoDB does not answer. It raises InvalidTransaction for more than 100 writes, and AwsRefused, for
+    example if a permission is missing. Added tasks can raise TaskExists, QueueFull and NotArmed. After these
+    errors nothing is written; after TransactionUnknown all may be written. See docs/how-to/transactions.md.
 
-    tasks  the tasks that it added or changed, in their order, as the commit has left them; none before it
+    tasks  the added and changed tasks, in their order, as they are after the commit; empty before it
     """
 
     def __init__(
@@ -47,9 +47,9 @@ class Transaction:
         reserve: Callable[[Task], Task],
         changes: Mapping[Verb, Callable[..., TransactionItem]],
     ) -> None:
-        """`check` makes a task of a new one, and `reserve` stores it as reserved.
+        """`check` makes a Task from a NewTask, and `reserve` stores it as reserved.
 
-        `changes` are the editor's methods that make the write of a change, by its verb.
+        `changes` has the editor's method that makes the item of a change, for each verb.
         """
         self.tasks: tuple[Task, ...] = ()
         self._backend = backend
@@ -89,7 +89,7 @@ class Transaction:
         self.write({"Put": put})
 
     def write(self, item: dict[str, Any]) -> None:
-        """Any write, `{"Put" | "Update" | "Delete" | "ConditionCheck": …}` as the SDK's client takes it.
+        """Add any write, `{"Put" | "Update" | "Delete" | "ConditionCheck": …}` as the SDK's client takes it.
 
         https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_TransactWriteItem.html
         Raises InvalidTransaction.
@@ -102,9 +102,9 @@ class Transaction:
         self._take(item)
 
     def add(self, action: str, **fields: Unpack[TaskFields]) -> Task:
-        """Add a task; the arguments are those of `Editor.add`, but for `if_exists`, `max_wait` and `rev`.
+        """Add a task; the arguments are those of `Editor.add` without `if_exists`, `max_wait` and `rev`.
 
-        Returns it as it will be, but for its lane and `rev`. Raises InvalidTask and InvalidSchedule.
+        Returns it as it will be, except its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
         task = self._check(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
@@ -120,7 +120,7 @@ class Transaction:
     def move(self, id: str, *, due: datetime | timedelta, rev: int | None = None) -> Task:
         """Move a task to a later due date, as `Editor.move` does. Returns it as it will be.
 
-        Raises InvalidTask for an earlier one, which no rule would ring for; else as `cancel`.
+        Raises InvalidTask for an earlier due date, as no rule would ring for it; else as `cancel`.
         """
         return self._change(Verb.MOVE, id, due=due, rev=rev)
 

@@ -27,7 +27,7 @@ from .import_check import Imported, check_import
 from .sources import Files, actions_files, own_files, search_path
 from .target import Target
 
-#: The most that a function may have unpacked, in bytes.
+#: The most bytes that a function may have when it is unpacked.
 #: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
 _UNPACKED_LIMIT = 250 * 1024 * 1024
 
@@ -49,8 +49,8 @@ class Bundle:
     target      what it was built for
     files       how many files are in it
     unpacked    how large they are, in bytes
-    notes       what of it could not be tried here, and what would make it start quicker
-    deliveries  those that its code declares; None if they are not known, as it was not imported
+    notes       what could not be tried here, and what would make it start faster
+    deliveries  the deliveries that its code declares; None if it was not imported, so they are not known
     """
 
     data: bytes
@@ -83,10 +83,10 @@ def build(
 ) -> Bundle:
     """Build the bundle of the core, its libraries, the user's actions and their requirements, and import it.
 
-    All of these are in it as sources, and compiled for the target's Python if there is one on this machine.
+    It has the sources, and compiled files too if this machine has the target's Python.
 
     actions       `module:attribute` of the user's Worker; None makes a worker without code of yours
-    requirements  a requirements file or a pyproject.toml, with what the actions need besides
+    requirements  a requirements file or a pyproject.toml, with the libraries of the actions
     folder        where the actions are looked for first; the current one if not given
     imported      False: it is not imported here
     environment   the variables that the actions will find
@@ -185,9 +185,9 @@ def python_for(target: Target) -> str | None:
 def compiled_files(files: Files, target: Target, folder: Path) -> Files:
     """The compiled files of these sources, for the target's Python, made in this folder.
 
-    None of what this Python cannot compile; none at all if there is no such Python here. Python does not
-    compare them with their sources, which no one changes there. The same sources give the same bytes: they
-    are compiled in a process of its own, because its state decides on them.
+    A source that this Python cannot compile has none. Without this Python on this machine, there are none. On
+    Lambda, Python does not compare them with their sources, which nobody changes. The same sources give the
+    same bytes. The state of a process affects the bytes, so they are compiled in a new process.
     """
     python = python_for(target)
     if python is None:
@@ -205,7 +205,7 @@ def compiled_files(files: Files, target: Target, folder: Path) -> Files:
         stderr=subprocess.DEVNULL,
         check=False,  # it fails if it cannot compile one of them
     )
-    # Another Python under that name gives its files another name.
+    # If another Python has that name, its files have another name and are left out.
     compiled = folder.rglob(f"*.cpython-{target.python.replace('.', '')}.pyc")
     return {file.relative_to(folder).as_posix(): file for file in compiled}
 

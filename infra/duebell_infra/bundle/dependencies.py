@@ -1,7 +1,7 @@
 """The libraries that go into the bundle: from package wheels for Lambda, or as installed on this machine.
 
 pip reads the user's requirements file as it always does: its options, hashes and other files apply. It takes
-wheels only: what is built from source is made for this machine.
+only wheels: a package that is built from source is built for this machine.
 """
 
 import re
@@ -21,7 +21,7 @@ from duebell_infra.errors import BundleFailed
 from .sources import Files
 from .target import Place, Target
 
-#: The SDK and what it stands on; Lambda's Python runtimes bring them.
+#: The SDK and the libraries that it needs; Lambda's Python runtimes bring them.
 #: https://docs.aws.amazon.com/lambda/latest/dg/lambda-python.html
 IN_RUNTIME = frozenset({"boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"})
 
@@ -30,7 +30,7 @@ _LEFT_OUT_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"}
 
 _PROJECT = "pyproject.toml"
 
-#: duebell itself, with its hashes: it is in the bundle anyway, as it is installed here.
+#: A requirement of duebell, with its hashes. It is dropped: the bundle has duebell as it is installed here.
 _OURS = re.compile(r"(?mi)^\s*duebell(?![\w.-])(.*\\\n)*.*$")
 
 #: Another file that a requirements file names; pip looks for it beside that file.
@@ -46,8 +46,8 @@ def core_requirements() -> list[str]:
 def install(folder: Path, target: Target, *, requirements: Path | None) -> Files:
     """The core's libraries, and those of the user's requirements file or project, for this target.
 
-    Where the user's requirements have hashes, pip refuses a library with another hash. `folder` takes what is
-    not taken from this machine's installation. Raises BundleFailed.
+    Where the user's requirements have hashes, pip refuses a library with another hash. `folder` gets the
+    libraries that are not taken from this machine's installation. Raises BundleFailed.
     """
     core = core_requirements()
     theirs = _pip(folder / "theirs", target, requirements_of(requirements), within=core)
@@ -96,7 +96,7 @@ def _files_here(names: Collection[str]) -> Files:
 
 
 def _pip(folder: Path, target: Target, requirements: str, *, within: Iterable[str]) -> Path:
-    """Have pip put these, and what they require, into the folder; the folder. Raises BundleFailed.
+    """Let pip install these, and what they require, into the folder. Returns the folder. Raises BundleFailed.
 
     `within` are constraints on versions.
     """

@@ -1,4 +1,4 @@
-"""The bundle, imported as Lambda would import it, before anything of it is uploaded."""
+"""Imports the bundle as Lambda would import it, before it is uploaded."""
 
 import io
 import json
@@ -23,13 +23,13 @@ from .target import Place, Target
 
 _CHILD = Path(__file__).with_name("import_check_child.py")
 
-#: Seconds. Lambda gives an import ten, and once more as much as a run; this machine may be busy.
+#: Seconds for the import. Lambda allows ten, and for a second try the time of a run. A machine may be busy.
 _LIMIT = 60.0
 
-#: The variables of our environment that the interpreter has, too: what Python needs to start.
+#: The variables of our environment that the interpreter gets: those that Python needs to start.
 _INHERITED = ("LANG", "LC_ALL", "PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR", "TZ")
 
-#: No file with somebody's credentials is read, and no address of the network is asked for some.
+#: With these, the SDK reads no file with credentials, and asks no address of the network for credentials.
 _NO_CREDENTIALS = {
     "AWS_CONFIG_FILE": os.devnull,
     "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
@@ -43,7 +43,7 @@ class Imported(NamedTuple):
     """The outcome of an import.
 
     note        what could not be tried, or ""
-    deliveries  those that the code declares, as far as permissions need it; None if they are not known
+    deliveries  the deliveries that the code declares, with what permissions need; None if not known
     """
 
     note: str = ""
@@ -54,7 +54,7 @@ class _Outcome(msgspec.Struct, frozen=True):
     """The outcome that the child writes; without an error, the Worker was loaded.
 
     error       the error and its place
-    is_outside  True for an error of the network or of AWS, which may be there where the bundle runs
+    is_outside  True for an error of the network or of AWS, which the bundle may reach where it runs
     module      the module that is missing
     """
 
@@ -76,12 +76,12 @@ def check_import(
     """Import the Worker of a bundle in a clean interpreter.
 
     data         the zip, with libraries that run on this machine
-    path         where modules that are missing in it are looked for, to say how they come into it
+    path         where a module that is missing in it is looked for, to say how to add it
     environment  the variables that the actions find
     has_layers   True if layers bring modules as well
 
-    On its path is the bundle and what Lambda brings; for a bundle that runs here, what is installed here. It
-    has no credentials. Raises BundleFailed if the bundle cannot run.
+    Its path has the bundle and the libraries that Lambda brings. For a bundle that runs here, it has the
+    libraries installed here. It has no credentials. Raises BundleFailed if the bundle cannot run.
     """
     with tempfile.TemporaryDirectory(prefix="duebell-import-") as folder:
         outcome = _tried(data, actions, target, environment, Path(folder).resolve())
@@ -103,7 +103,7 @@ def check_import(
 def _tried(
     data: bytes, actions: str, target: Target, environment: Mapping[str, str], folder: Path
 ) -> _Outcome | str:
-    """The outcome of the import; a note if it took too long. Raises BundleFailed if there is none."""
+    """The outcome of the import; a note if it took too long. Raises BundleFailed if the child wrote none."""
     bundle, written = folder / "bundle", folder / "outcome.json"
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         archive.extractall(bundle)

@@ -1,6 +1,6 @@
 """Loads the Worker of an unpacked bundle, and writes how that ended: a script for a clean interpreter.
 
-It imports nothing of duebell but what is in the bundle.
+Of duebell, it imports only what is in the bundle.
 """
 
 import json
@@ -18,7 +18,7 @@ OWN = ("duebell", "duebell_editor", "duebell_shared", "duebell_worker")
 
 
 class BesideTheBundle:
-    """Finds the libraries that Lambda brings, where they are installed here, and nothing beside them."""
+    """Finds the libraries that Lambda brings, where they are installed here, and no other modules."""
 
     def __init__(self, places: Mapping[str, str]) -> None:
         self._places = places
@@ -32,7 +32,7 @@ class BesideTheBundle:
 
 
 def loaded(bundle: Path, actions: str) -> dict[str, Any]:
-    """The outcome of loading the Worker: what it delivers to, else what was raised, and where."""
+    """The outcome of loading the Worker: its deliveries, or the error that was raised and its place."""
     try:
         import msgspec  # noqa: PLC0415 (it is in the bundle)
 
@@ -56,7 +56,7 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
 
 
 def _where(error: BaseException, bundle: Path) -> str:
-    """The last line of the bundle's files that the error passed; of duebell's own files none."""
+    """The last line of the traceback that is in the bundle; lines of duebell's own files do not count."""
     frames = [(one.filename, one.lineno) for one in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append((error.filename, error.lineno))
@@ -68,14 +68,14 @@ def _where(error: BaseException, bundle: Path) -> str:
 
 
 def main() -> None:
-    """Load what the JSON document in the first argument says."""
+    """Load the Worker that the JSON document in the first argument names."""
     asked = json.loads(sys.argv[1])
     sys.dont_write_bytecode = True
     sys.path.insert(0, asked["bundle"])
     sys.meta_path.append(BesideTheBundle(asked["beside"]))
     outcome = loaded(Path(asked["bundle"]), asked["actions"])
     Path(asked["outcome"]).write_text(json.dumps(outcome), encoding="utf-8")
-    os._exit(0)  # threads that the module started must not keep it
+    os._exit(0)  # without waiting for threads that the module started
 
 
 if __name__ == "__main__":

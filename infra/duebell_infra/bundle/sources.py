@@ -21,7 +21,7 @@ _OWN = ("duebell", "duebell_shared", "duebell_worker", "duebell_editor")
 #: Packages that are never taken for a part of the user's project.
 _OURS = (*_OWN, "duebell_infra")
 
-#: Parts of these that a Lambda does not need; they import the extras.
+#: Parts of our packages that a Lambda does not need. They import the extras.
 _LEFT_OUT = (
     "duebell/__main__",
     "duebell/cdk",
@@ -55,8 +55,8 @@ def actions_files(actions: str, *, folder: Path | None = None) -> Files:
     """The top-level package or module that `actions`, a `module:attribute`, is in, and what it imports.
 
     These are whole packages and modules of the project, found by following their imports. Installed packages
-    are left out, because the requirements bring them; so are tests, caches and whatever is hidden. All are
-    looked for as Python would, first in `folder` (the current one if not given), and not imported. Raises
+    are left out, because the requirements bring them; so are tests, caches and hidden files. Modules are
+    looked for as Python does, first in `folder` (the current one if not given), and are not imported. Raises
     BundleFailed.
     """
     reference = _REFERENCE.fullmatch(actions)
@@ -85,7 +85,7 @@ def search_path(folder: Path | None) -> list[str]:
 
 
 def _with_imports(files: Files, top: str, path: Sequence[str]) -> dict[str, Path]:
-    """The files of a module or package, and those of the project's others that these import."""
+    """The files of a module or package, and of the project's other modules that it imports, step by step."""
     found = dict(files)
     looked_for = {top, *sys.stdlib_module_names, *_OURS}
     waiting = files
@@ -125,7 +125,7 @@ def _package_files(root: Path) -> Iterator[Path]:
 
 def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
-        # A folder without __init__.py may be in several places; the first is what a user's own folder is.
+        # A package without __init__.py may have several folders; the first one is the user's own.
         root = Path(next(iter(spec.submodule_search_locations)))
         return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
     if spec.origin is None or not Path(spec.origin).is_file():
@@ -144,7 +144,7 @@ def _imported_modules(source: Path) -> set[str]:
     try:
         tree = ast.parse(source.read_bytes(), filename=str(source))
     except (SyntaxError, ValueError):
-        return set()  # a file of another Python's; importing the bundle tells if it matters
+        return set()  # a file for another Python; importing the bundle shows if it matters
     return {name.partition(".")[0] for node in ast.walk(tree) for name in _names(node)}
 
 

@@ -52,7 +52,7 @@ class Target:
 
     @classmethod
     def like_here(cls) -> Self:
-        """The Lambda with the Python that is running now, so that it can compile for it; else the default."""
+        """A Lambda with the Python that is running now, which can compile for it; else the default."""
         running = f"3.{sys.version_info.minor}"
         return cls(python=running) if running in PYTHONS else cls()
 

@@ -1,4 +1,4 @@
-"""The bundles in S3: each stack's own, under a key that tells their contents, and the bucket for them.
+"""The bundles in S3, and their bucket. The key of a bundle has its stack's name and a hash of its contents.
 
 The bucket that duebell makes is private, encrypted and TLS only.
 """
@@ -25,7 +25,7 @@ _ABSENT, _REFUSED = "404", "403"
 
 
 class Artifacts:
-    """The bucket for bundles: the given one, or one of this account's and region's own."""
+    """The bucket for bundles: the given one, or duebell's own bucket for this account and region."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Artifacts:
         self.bucket = bucket or self._ours
 
     def upload(self, bundle: Bundle, *, stack: str) -> str:
-        """Upload the bundle; its key, which has its hash. Raises DeployFailed."""
+        """Upload the bundle. Returns its key, which has its hash. Raises DeployFailed."""
         there = {"Bucket": self.bucket, "Key": f"{_PREFIX}{stack}/{bundle.hash}.zip", **self._owner}
         with aws_calls(f"the bucket {self.bucket}"):
             if self.bucket == self._ours:
@@ -67,7 +67,7 @@ class Artifacts:
             for setting, wanted in _settings(f"arn:{self._partition}:s3:::{self._ours}"):
                 getattr(self._client, f"put_{setting}")(**there, **wanted)
         except ClientError:
-            self._client.delete_bucket(**there)  # the next deployment makes it with all of them
+            self._client.delete_bucket(**there)  # the next deployment makes it with all settings
             raise
 
 

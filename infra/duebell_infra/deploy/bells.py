@@ -3,8 +3,8 @@
 1. The deployment with another Bell makes the new bell, and keeps the old one beside it (OtherBell).
 2. The worker sets the new bell from then on. Then the deployment itself arms the queue by it. The old bell
    stays set and rings, at worst for nothing. So no ring is missing while the new bell takes effect.
-3. Editors that set the old bell still do, and are heard: it wakes the same worker. One after the other, they
-   are given DUEBELL_BELL.
+3. Editors that still set the old bell lose no ring: it wakes the same worker. They are given DUEBELL_BELL one
+   after the other.
 4. A later deployment, with OtherBell=no, arms the queue by the bell that stays, and then removes the other.
 
 The arming record is the same throughout. It knows the minute, and not which bell was set to it: both rang or
@@ -20,16 +20,16 @@ from duebell_shared.errors import NotArmed
 
 _BELL, _OTHER = "Bell", "OtherBell"
 
-#: Others may set the bell between two looks; so often in a row they do not.
+#: The most tries. Others may set the bell between two reads, but not so often in a row.
 _TRIES = 10
 
 
 def keep_other_bell(
     before: Mapping[str, str], given: Mapping[str, str], asked: Mapping[str, str]
 ) -> dict[str, str]:
-    """The parameter that keeps the bell that rang before; empty if it stays the bell.
+    """The parameter that keeps the bell that rang before; empty if the bell does not change.
 
-    Raises InvalidDeployment if it is asked to be removed at once.
+    Raises InvalidDeployment if the parameters ask to remove the old bell at once.
     """
     if not before or _kind(before) is _kind(given):
         return {}
@@ -49,10 +49,10 @@ def before_it_is_removed(backend: Backend, before: Mapping[str, str], given: Map
 
 
 def arm_by(backend: Backend) -> None:
-    """Arm the queue by this backend's bell, whichever it was armed by.
+    """Arm the queue by this backend's bell, whichever bell it was armed by.
 
-    Problem: an editor that sets the other bell may have just confirmed that, and then all seems well.
-    Solution: the bell itself is read, and set if it is not where the record says. Raises NotArmed, AwsError,
+    Problem: an editor may have just set the other bell and confirmed this in the record, so all seems well.
+    Solution: this bell is read, and set if it is not where the record says. Raises NotArmed, AwsError,
     NotDeployed.
     """
     for _ in range(_TRIES):

@@ -46,8 +46,8 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return deliveries
 
 
-#: The template's conditions that something is given, each with its parameter. CloudFormation lets no value
-#: that it makes, such as the ARN of a topic in the same stack, stand in a condition: but such a one is given.
+#: The template's conditions that a parameter is given. CloudFormation allows no value in a condition that it
+#: makes itself, such as the ARN of a topic in the same stack. For such a value, the condition is always true.
 GIVEN = {
     "HasBoundary": "PermissionsBoundaryArn",
     "HasKey": "KmsKeyArn",
@@ -68,9 +68,9 @@ _OURS = {
 class Scheduler(Construct):
     """A table, a rule, a worker and all that belongs to them.
 
-    `function` is the worker. `environment` is what services need to add tasks, as far as the parameters are
-    written out, and `grant_editing` lets a role do so. `intake` is the intake queue, if there is one: its
-    `grant_send_messages` lets a role send to it.
+    `function` is the worker. `environment` has the variables that services need to add tasks, from all
+    parameters without tokens. `grant_editing` lets a role add tasks. `intake` is the intake queue, if there
+    is one: its `grant_send_messages` lets a role send to it.
     """
 
     def __init__(
@@ -98,10 +98,10 @@ class Scheduler(Construct):
         name          names table, rule and worker; 3 to 30 letters, digits and hyphens
         folder        where the actions are looked for first; the current one if not given
         requirements  a requirements file or a pyproject.toml, with what the actions need
-        python        Lambda's Python, such as `3.13`; that which runs this, if Lambda has it
+        python        Lambda's Python, such as `3.13`; by default the one that runs this, if Lambda has it
         architecture  Lambda's processor, arm64 or x86_64
         environment   what the actions find in their environment; tokens may be in it
-        parameters    others of the template's parameters, such as `MemorySize`, `AlarmMail`, `SubnetIds`
+        parameters    other parameters of the template, such as `MemorySize`, `AlarmMail`, `SubnetIds`
 
         Raises BundleFailed, InvalidDeployment and InvalidSettings.
         """
@@ -170,7 +170,7 @@ class Scheduler(Construct):
         self._editing = ManagedPolicy.from_managed_policy_arn(self, "Editing", policy)
 
     def _narrow(self, names: Iterable[str]) -> None:
-        """Let a pattern say what a parameter takes, where a list of values does.
+        """Replace the list of values of each parameter by a pattern.
 
         The CDK's validation (aws-cdk-lib 2.275) tries the values of all lists that a resource refers to in
         all combinations, and runs out of memory. A pattern has none to try.

@@ -1,4 +1,4 @@
-"""Deliveries of a deployment: what the template gets of them, and the permissions of the worker's role."""
+"""Deliveries of a deployment: their parameters of the template, with permissions for the worker's role."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -19,7 +19,7 @@ LISTS = {
     **{one.action: one.parameter for one in NEEDED},
 }
 
-#: The same, by the template's conditions that there are some.
+#: The same parameters, by the template's conditions that they are not empty.
 CONDITIONS = {
     **{f"SendsTo{kind.parameter.removeprefix('Delivery')}": kind.parameter for kind in KINDS.values()},
     **{one.condition: one.parameter for one in NEEDED},

@@ -79,7 +79,7 @@ def deploy(
     """Create or update the stack and arm its rule; returns the settings that clients need.
 
     `say` is given a line for each step, and `progress` one for each change of a resource. `synced` is given
-    one for each recurring task that is changed; `say` if there is no `synced`.
+    one for each recurring task that is changed; without `synced`, `say` is given these.
 
     A repeated deployment changes nothing, and an armed rule stays as it is whatever else changes. The worker
     is called once at the end, for no task. Raises DeployFailed (WorkerFailed, if the worker cannot start),
@@ -139,7 +139,7 @@ def deploy(
 
 
 def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str], None]) -> None:
-    """Arm the queue by the bell of the stack. `say` is told what is left to do if there are two."""
+    """Arm the queue by the bell of the stack. If there are two bells, `say` is told the next step."""
     head_start = backend.settings.head_start
     backend.armer.change(lambda record: record.ringing_ahead(head_start))
     backend.armer.verify()
@@ -177,7 +177,7 @@ def _actions_of(deployment: Deployment, before: Mapping[str, str], given: Mappin
 def _permissions(
     bundle: Bundle, given: Mapping[str, str], before: Mapping[str, str], *, say: Callable[[str], None]
 ) -> dict[str, str]:
-    """The parameters with what the worker may deliver to. `say` is given a line for each delivery."""
+    """The parameters with ARNs that the worker may deliver to. `say` is given a line for each delivery."""
     without_code = deliveries_in(given[DELIVERIES])
     in_code = [one for one in bundle.deliveries or () if one.name not in without_code]
     for one in (*without_code.values(), *in_code):
@@ -219,7 +219,7 @@ def _bundle(
 
 
 def _found_table(table: QueueTable, before: Mapping[str, str]) -> dict[str, str]:
-    """The parameters for a table that is there, but in no stack. Raises DeployFailed."""
+    """The parameter for a table that exists, but in no stack. Raises DeployFailed."""
     if before.get("ExistingTable") == "no":
         return {}
     return {"ExistingTable": "yes" if table.exists() else "no"}
@@ -236,7 +236,7 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
 
 
 def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The actions' own environment. Raises InvalidDeployment, for the worker could not read it either."""
+    """The actions' own environment. Raises InvalidDeployment if the worker could not read it."""
     try:
         return msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
     except msgspec.MsgspecError as error:
@@ -251,7 +251,7 @@ def destroy(
     say: Callable[[str], None],
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Delete the stack of this name, and the table with all tasks if told to. Raises DeployFailed.
+    """Delete the stack of this name, and if `delete_table`, the table with all tasks. Raises DeployFailed.
 
     A table that is kept is taken up again by the next deployment of the same name.
     """

@@ -1,8 +1,8 @@
-"""The parameters of a stack: one row each, and those that follow from others.
+"""The parameters of a stack: one row each. Some are computed from others.
 
 The `Parameters` of template.yaml, Terraform's variables.tf and docs/parameters.md are made of these
 rows by `make reference`. The Terraform variable has the same name in snake case. A parameter that worker and
-clients read as a setting has its meaning, bounds and default from there.
+clients read as a setting has its meaning, bounds and default from the setting.
 
 With SnapStart the worker is a published version, and Lambda starts it from a snapshot.
 https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
@@ -29,14 +29,14 @@ class Parameter(msgspec.Struct, frozen=True):
     means     what it is for
     kind      the form of its values: a Terraform variable is a bool for yes and on
     default   the default as text; None if it must be given
-    values    the texts that it can be; none if it can be others
+    values    the allowed texts; empty if other texts are allowed
     least     the bounds of a number
     most      see least
     pattern   what a text must match
-    says      what such a text is, for the message
+    says      what such a text is, in words for the message
     option    the option of `duebell deploy`
-    variable  the environment variable of worker and clients with the same
-    only      where it is a parameter, if not in both
+    variable  the environment variable of worker and clients for the same setting
+    only      the one tool that has it; empty if both have it
     """
 
     means: str
@@ -278,7 +278,7 @@ PARAMETERS = {
     ),
 }  # fmt: skip
 
-#: The names of those that the template has.
+#: The names of the parameters that the template has.
 IN_TEMPLATE = {name for name, row in PARAMETERS.items() if row.only != "Terraform"}
 
 
@@ -304,13 +304,13 @@ def check_parameters(given: Mapping[str, str]) -> None:
             raise InvalidDeployment(name, f"{quoted(value)} is not {row.says}")
 
 
-#: The template's parameters.
+#: Names of parameters of the template.
 SNAP_START, VERSION_KEY, INTAKE_VISIBILITY = "SnapStart", "VersionKey", "IntakeVisibility"
 
 #: The alias in the templates. It leads to the newest version.
 _ALIAS = "live"
 
-#: The Python that Lambda takes no snapshots of; all newer ones will do.
+#: The Python of which Lambda takes no snapshots. It takes them of all newer versions.
 _TOO_OLD = "python3.11"
 
 
@@ -330,9 +330,9 @@ def intake_visibility(parameters: Mapping[str, object]) -> dict[str, str]:
 
 
 def version_parameter(parameters: Mapping[str, object], template: str) -> dict[str, str]:
-    """The parameter that has another version published when anything is deployed otherwise than before.
+    """The parameter that makes Lambda publish another version when anything in the deployment has changed.
 
-    It may name another version where the worker is the same: what each parameter is for, the template knows.
+    The version may change although the worker is the same: only the template knows what a parameter is for.
     Raises InvalidDeployment for a Python that Lambda takes no snapshots of.
     """
     if parameters.get(SNAP_START) != "yes":
@@ -347,7 +347,7 @@ def version_parameter(parameters: Mapping[str, object], template: str) -> dict[s
 
 
 def check_scheduler_name(name: str) -> str:
-    """Return `name` if a scheduler can be called so. Raises InvalidDeployment."""
+    """Return `name` if a scheduler can have it. Raises InvalidDeployment."""
     if name == LOCAL:
         raise InvalidDeployment("name", "`local` is the stack of `duebell local`: choose another name")
     row = PARAMETERS["Name"]
@@ -373,7 +373,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
     """The variables of this scheduler for its clients.
 
     Settings of the history, the colour, the bell and the intake are in it only if they are not the defaults.
-    A client needs that of the history as well as the worker, because it ends the tasks that it cancels.
+    A client needs the setting of the history, as the worker does, because it ends the tasks that it cancels.
     """
     default = Settings()
     kept = {

@@ -16,10 +16,10 @@ from duebell_infra.errors import DeployFailed
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-#: The table as the template makes it; a test holds this against the template.
+#: The table as the template makes it; a test compares this with the template.
 _KEYS, _INDEXES, _EXPIRY = ["lane", "id"], {"due-index", "past-index"}, "expires_at"
 
-#: The looks at indexes that are being built, and the seconds between two.
+#: How often indexes that are being built are read, and the seconds between two reads.
 _LOOKS, _BETWEEN_LOOKS = 120, 5
 
 _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}
@@ -48,9 +48,9 @@ class QueueTable:
         return True
 
     def take_up(self, parameters: Mapping[str, str]) -> list[str]:
-        """Turn on what protects the tasks; return the names of what was changed.
+        """Turn on the settings that protect the tasks. Returns the changed settings in words.
 
-        It is recovery, expiry and deletion protection. The key and the capacity stay as they are. Raises
+        They are recovery, expiry and deletion protection. The key and the capacity stay as they are. Raises
         DeployFailed, also if the template's parameters say another key or capacity.
         """
         with aws_calls(f"the settings of the table {self.name}"):
@@ -81,7 +81,7 @@ class QueueTable:
         say(f"DynamoDB still builds an index of the table {self.name}: what has ended is not listed yet")
 
     def delete(self) -> bool:
-        """Delete the queue with every task in it. False: there is none. Raises DeployFailed."""
+        """Delete the queue with every task in it. Returns False if there is none. Raises DeployFailed."""
         if not self.exists():
             return False
         with aws_calls(f"the table {self.name}"):
@@ -123,6 +123,6 @@ def _indexes(table: Any) -> dict[str, Any]:
 
 
 def _key_of(table: Any) -> str:
-    """The ARN of the KMS key of a table; empty when it is encrypted with the one that DynamoDB owns."""
+    """The ARN of the KMS key of a table; empty when it is encrypted with the key that DynamoDB owns."""
     encryption = table.get("SSEDescription", {})
     return str(encryption.get("KMSMasterKeyArn", "")) if encryption.get("Status") in _ENCRYPTED else ""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: Seconds that a change may take; a table or a function is there in one or two minutes.
 _LIMIT = 30 * 60.0
-#: Seconds between two looks, growing: the embedded stack is quick.
+#: Seconds between two checks, growing: the embedded stack is quick.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 3.0
 
 #: The statuses of a stack after a creation or deletion that failed: it can only be deleted.
@@ -74,7 +74,7 @@ class Stack:
         return f"{kind.lower()}d"
 
     def delete(self) -> bool:
-        """Delete the stack with all that is not to be kept. False: there is none. Raises DeployFailed."""
+        """Delete the stack, except what it keeps. Returns False if there is none. Raises DeployFailed."""
         with aws_calls(f"the stack {self.name}"):
             stack = self._describe(self.name)
             if stack is None:
@@ -115,7 +115,7 @@ class Stack:
         raise DeployFailed(f"the stack {self.name}: the change set did not become ready")
 
     def _follow(self, stack_id: str, wanted: str) -> None:
-        """Report each step until the stack is at rest. Raises DeployFailed unless it is as wanted then."""
+        """Report each step until the change has ended. Raises DeployFailed unless it ends as `wanted`."""
         reasons: list[str] = []
         for pause in _pauses():
             stack = self._describe(stack_id)
@@ -135,7 +135,7 @@ class Stack:
         raise DeployFailed(f"the stack {self.name} was not done after {_LIMIT / 60:.0f} minutes; look in AWS")
 
     def _see_events(self, stack_id: str) -> list["StackEventTypeDef"]:
-        """The events since the last look, in their order."""
+        """The events since the last call, in their order."""
         new: list[StackEventTypeDef] = []
         try:
             for page in self._client.get_paginator("describe_stack_events").paginate(StackName=stack_id):
@@ -165,7 +165,7 @@ def _is_missing(error: ClientError) -> bool:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds to wait between looks, growing, until the limit is reached."""
+    """Seconds to wait between checks, growing, until the limit is reached."""
     give_up = time.monotonic() + _LIMIT
     pause = _FIRST_PAUSE
     while time.monotonic() < give_up:

@@ -20,7 +20,7 @@ from duebell_shared.quoting import in_brief
 #: in a VPC gets its network: https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html
 _PAUSES = (2.0, 4.0, 8.0, 16.0, 0.0)
 
-#: The worker's error, and Lambda's answers, that may be over in a moment.
+#: The error of the worker, and the answers of Lambda, after which another try may succeed.
 _PASSING_ERRORS = {"AwsRefused"}
 _PASSING_ANSWERS = {"ResourceConflictException", "ResourceNotReadyException", "ServiceException"}
 
@@ -71,7 +71,7 @@ def _why(function: str, error: Mapping[str, Any]) -> str:
 
 
 def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
-    """Bring the queue to what the worker declares.
+    """Make the recurring tasks of the queue match what the worker declares.
 
     `say` is given a line for each task that was changed, and for each that could not be. The last line has
     the minute that the rule rings in after the changes. If the worker has not started yet, the only line says
@@ -88,6 +88,6 @@ def sync_declared(editor: Editor, *, say: Callable[[str], None]) -> None:
         say(f"sync  {step}")
     for failure in report.failures:
         say(f"sync  {failure.id} stays as it was, call `duebell sync` later: {failure.error}")
-    # The worker that was called before knew nothing of these: what its log says of the rule is outdated.
+    # The worker was called before these changes, so its log has an outdated time of the rule.
     if made and (rings_at := editor.status().rings_at):
         say(f"sync  the rule rings by {rings_at.astimezone():%Y-%m-%d %H:%M}")

@@ -89,7 +89,7 @@ def local(
             say=typer.echo,
         )
     except AlreadyRunning as error:
-        # Not 0: what runs may have been started with other options than were given here.
+        # Not 0: the running stack may have been started with other options than these.
         print_error(context.out, error)
         if running := LocalStack.read(state):
             typer.echo(f"page     {running.editor}")

@@ -1,7 +1,7 @@
 """MiniStack as a child process: a local AWS that fires rules, runs functions and keeps its state.
 
-Before it stands the guard, in its own process: it answers those who have the state folder's access key. The
-key is the session token too: functions on the stack have it so, and MiniStack wants the same token from all.
+A guard in the same process protects it: only requests with the access key of the state folder pass. The key
+is the session token too: functions on the stack get it so, and MiniStack wants the same token from everybody.
 """
 
 import os
@@ -32,8 +32,8 @@ _START_LIMIT = 60.0
 #: Seconds that it has to write its state and end. Only then it is killed.
 _STOP_LIMIT = 60.0
 
-#: The variables of our environment that the child has. No others: MiniStack reads many variables, and a
-#: function on AWS does not have the user's either.
+#: The only variables of our environment that the child gets. MiniStack reads many variables, and a function
+#: on AWS does not have the user's variables either.
 _INHERITED = (
     "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "PYTHONDONTWRITEBYTECODE",
     "PYTHONPATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TZ", "USER", "VIRTUAL_ENV",
@@ -63,7 +63,7 @@ class MiniStack:
         with self._state.log.open("wb") as log, _bound(self._port) as listener:
             listener.listen()
             self._process = subprocess.Popen(  # noqa: S603
-                # -P: not with this folder on the path, where this file would be taken for MiniStack.
+                # -P keeps this folder off the path, or this file would be imported as MiniStack.
                 [sys.executable, "-P", str(_CHILD), str(listener.fileno()), str(self._state.worker_log)],
                 cwd=self._state.path,
                 env=self._environment(),
@@ -81,7 +81,7 @@ class MiniStack:
             raise
 
     def stop(self) -> None:
-        """Stop it, and return when its state is written. Killed only if that takes far too long."""
+        """Stop it, and return when its state is written. It is killed only if that takes a minute."""
         process = self._process
         if process is None:
             return
@@ -112,7 +112,7 @@ class MiniStack:
             time.sleep(0.05)
 
     def _answers(self) -> bool:
-        """Tell whether the guard answers, if only to refuse."""
+        """Tell whether the guard answers, even if it refuses."""
         connection = HTTPConnection(HOST, self._port, timeout=5)
         try:
             connection.request("GET", "/_ministack/ready")
@@ -144,7 +144,7 @@ class MiniStack:
             "S3_DATA_DIR": str(self._state.objects),
             "TMPDIR": str(self._state.temporary),
             "PYTHONUNBUFFERED": "1",
-            # The guard and the functions have the key from here.
+            # The guard and the functions get the key from here.
             **embedded_environment(self.endpoint_url, self._state.key),
         }
 

@@ -7,10 +7,10 @@ MiniStack answers anybody: it lets every web page read its answers, looks at nei
 checks no credentials. So a page that a developer visits could create a function there and run it. The guard,
 ASGI middleware, refuses the requests of web pages and of other users. There is no way around it.
 
-Standard input is a pipe that the parent holds open and never writes to. When it ends, the parent is gone,
-whatever ended it, and MiniStack stops as it does on SIGTERM: it writes its state first.
+Standard input is a pipe that the parent holds open and never writes to. When the pipe ends, the parent has
+ended, for whatever reason. MiniStack then stops as on SIGTERM: it writes its state first.
 
-This module imports the standard library only, before the parent is watched.
+Until the parent is watched, this module imports only the standard library.
 """
 
 import asyncio
@@ -51,8 +51,8 @@ _CREDENTIAL = re.compile(rb"AWS4-\S+ .*?\bCredential=([^/,\s]{1,128})/")
 class Guard:
     """Passes on a request that is for this stack, was not sent by a web page, and has the stack's key.
 
-    key   the access key of the stack. It may come as the session token instead, as functions
-          have it: MiniStack gives them its own session token, and as their access key the account's number
+    key   the access key of the stack. It may come as the session token instead: functions get
+          MiniStack's own session token, and as their access key the account's number
     port  where the stack listens; a Host must name it
     """
 
@@ -148,10 +148,10 @@ def _allow_many_connections() -> None:
 
 
 def _copy_lines(file: TextIO) -> None:
-    """Copy each line that a function writes to this file as it comes, with the time before it.
+    """Copy each line that a function writes to this file at once, with the time before it.
 
     Problem: MiniStack shows what a function writes only when its invocation has ended, all at one time.
-    Solution: where it keeps the lines until then, they are written to the file first.
+    Solution: it keeps the lines in a queue until then. A queue that also copies each line replaces it.
     """
     lock = threading.Lock()
 

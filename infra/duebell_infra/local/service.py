@@ -1,4 +1,4 @@
-"""`duebell local`: the embedded stack with the HTTP editor, and its process, which others end."""
+"""`duebell local`: runs the embedded stack with the HTTP editor, and starts, awaits or stops its process."""
 
 import os
 import shlex
@@ -44,8 +44,8 @@ _NO_ACTIONS = "none, so every task will fail: give your actions with --actions M
 #: Seconds between reads of the worker's log.
 _LOG_EVERY = 0.2
 
-#: Seconds between checks of the sources. A change is loaded when no further one follows: editors write in
-#: steps.
+#: Seconds between checks of the sources. A change is loaded when no further change follows: editors
+#: write files in steps.
 _SOURCES_EVERY = 0.5
 
 
@@ -74,7 +74,7 @@ def serve(
             f"the stack and the HTTP editor cannot both have port {port}: choose another with --port or "
             f"--editor-port"
         )
-    with StateFolder(state):  # refuses a folder that is in use, before its ports are found taken
+    with StateFolder(state):  # refuses a folder in use, before the error that its ports are taken
         pass
     refuse_taken(editor_port, option="--editor-port")
 
@@ -131,8 +131,8 @@ def _greeting(stack: EmbeddedStack, state: Path, url: str) -> Iterator[str]:
 def start(state: Path, arguments: Sequence[str]) -> str:
     """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
-    It goes on when this process ends. Raises AlreadyRunning, and EmbeddedStackFailed with its error, and ends
-    it if this call is interrupted.
+    It goes on when this process ends. An interrupted call ends it. Raises AlreadyRunning, and
+    EmbeddedStackFailed with the error of the started process.
     """
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
         pass
@@ -161,7 +161,7 @@ def start(state: Path, arguments: Sequence[str]) -> str:
 
 
 def wait(state: Path, *, limit: float) -> LocalStack:
-    """Return when the stack of this folder is ready, which another process starts.
+    """Wait until the stack of this folder is ready, which another process starts. Returns its note.
 
     Raises EmbeddedStackFailed after `limit` seconds.
     """
@@ -176,13 +176,13 @@ def wait(state: Path, *, limit: float) -> LocalStack:
 
 
 def stop(state: Path) -> bool:
-    """End the `duebell local` of this folder, and return when all is kept; False if none runs.
+    """End the `duebell local` of this folder, and wait until all is stored. Returns False if none runs.
 
-    One that is starting is ended once it is ready. Raises EmbeddedStackFailed if it does not end.
+    If it is still starting, it is ended once it is ready. Raises EmbeddedStackFailed if it does not end.
     """
     running = None
     give_up = time.monotonic() + _STOP_LIMIT
-    # Also if it was killed: then MiniStack, which holds the folder too, may still write its state.
+    # Wait also if it was killed: MiniStack holds the folder too, and may still write its state.
     while is_locked(state):
         if running is None and (running := _ready(state)):
             with suppress(ProcessLookupError):
@@ -253,7 +253,7 @@ class _Watch:
 
 
 class Reloader:
-    """Reloads the worker when a source file of its actions changes, and says in a line what came of it."""
+    """Reloads the worker when a source file of its actions changes, and prints the result in a line."""
 
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack
@@ -270,14 +270,14 @@ class Reloader:
         if now != self._loaded and now == self._before:
             self._reload(sorted(file.name for file in self._files if self._loaded[file] != now[file]))
             self._files = self._stack.sources() or self._files
-            # A file that was known before the reload counts as of then: it may have changed meanwhile.
+            # A file keeps its state from before the reload, as it may have changed meanwhile.
             self._loaded = {path: now.get(path, state) for path, state in _states_of(self._files).items()}
         self._before = now
 
     def _reload(self, changed: list[str]) -> None:
         try:
             self._stack.reload()
-        except Exception as error:  # noqa: BLE001 (whatever is wrong with it, the next change is looked for)
+        except Exception as error:  # noqa: BLE001 (whatever is wrong, the next change is loaded)
             why = str(error) if isinstance(error, DuebellError) else f"{type(error).__name__}: {error}"
             self._say(f"the worker is not reloaded, and the one before goes on: {why}")
         else:

@@ -12,7 +12,7 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 class Ended(KeyboardInterrupt):
     """The process was told to end. It is no Exception, so that no handler of failures catches it.
 
-    A KeyboardInterrupt, because an event loop that is interrupted in a callback passes on no other.
+    It is a KeyboardInterrupt: an event loop lets no other exception out of an interrupted callback.
     """
 
 
@@ -20,7 +20,7 @@ class Ended(KeyboardInterrupt):
 def ended_by_signal() -> Iterator[None]:
     """Raise Ended inside at Ctrl-C, SIGTERM, or when the terminal goes away; from then on, ignore them.
 
-    For the main thread. A second Ctrl-C does not cut short what the first one began.
+    For the main thread. A second Ctrl-C does not interrupt the clean-up that the first one began.
     """
 
     def end(_number: int, _frame: FrameType | None) -> None:

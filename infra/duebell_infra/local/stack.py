@@ -1,4 +1,4 @@
-"""The embedded stack: the very stack that goes to AWS, deployed into MiniStack on this machine."""
+"""The embedded stack: the same stack as on AWS, deployed into MiniStack on this machine."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -23,28 +23,28 @@ from duebell_shared.settings import Settings
 from .ministack import MiniStack, embedded_environment, embedded_session, free_port
 from .state import StateFolder
 
-#: The time after its start in which MiniStack may overlook a rule's minute: it looks every ten seconds.
+#: The time after its start in which MiniStack may miss a rule's minute: it checks every ten seconds.
 _BLIND = timedelta(seconds=30)
 
-#: Metrics would only fill the worker's log here; the colour tells the page from one on AWS.
+#: Metrics would only fill the worker's log here; the colour shows that the page is not on AWS.
 _USUAL = {"Metrics": "off", "Alarms": "no", "Color": "gray"}
 
 
 class EmbeddedStack:
     """A stack that lives in a folder: started on entering the context, stopped in order on leaving it.
 
-    state         the folder; tasks in it are there again, and run, with the next start
+    state         the folder; the tasks in it are kept, and run after the next start
     port          where it listens, on 127.0.0.1 only; None takes a free one
     actions       `module:attribute` of the Worker; "": no code of yours; None: that of the earlier start
     deliver       all deliveries that need no code, as in Deployment; None: those of the earlier start
     folder        where the actions are looked for first; None: the current folder
-    requirements  a requirements file with what the actions need and is not installed here
+    requirements  a requirements file with libraries of the actions that are not installed here
     parameters    more parameters of the template, such as Lanes
     say           is given a line for every step
     synced        is given a line for each recurring task that is changed, also by a reload
 
-    `settings` are for an Editor of the stack that is started. `actions` names its Worker, and `deliveries`
-    are those that need no code; its start began at `begun`, in nanoseconds since 1970. The output of the
+    Once it is started, `settings` are for its Editor, `actions` names its Worker, and `deliveries` has the
+    deliveries that need no code. The start began at `begun`, in nanoseconds since 1970. The output of the
     worker and its actions is in the file `worker_log` at once, and in CloudWatch Logs when a run has ended.
     Entering raises EmbeddedStackFailed, BundleFailed or DeployFailed, with everything stopped again.
     """
@@ -128,7 +128,7 @@ class EmbeddedStack:
         return self.session.client("sqs").get_queue_url(QueueName=self.settings.intake)["QueueUrl"]
 
     def sources(self) -> set[Path]:
-        """The files that the worker is made of and that users change; none if one is missing."""
+        """The source files of the worker that users change; none if one is missing or wrong."""
         requirements = self._deployment.requirements
         try:
             files = actions_files(self.actions, folder=self._deployment.folder) if self.actions else {}
@@ -137,17 +137,17 @@ class EmbeddedStack:
         return {*files.values(), *([requirements] if requirements else [])}
 
     def reload(self) -> None:
-        """Deploy the actions as they are now. A run that is under way ends with what it began with.
+        """Deploy the actions as they are now. A run that is under way ends with the old code.
 
-        Raises BundleFailed and DeployFailed; then the worker is the one before.
+        Raises BundleFailed and DeployFailed; then the worker stays as it was.
         """
         deploy(self.session, self._deployment, say=lambda _: None, synced=self._synced)
 
     def _ring_if_missed(self) -> None:
         """Start a run if MiniStack may have missed the rule's minute, or may miss it now.
 
-        It rings only for minutes that begin while it runs, and not for one in its first seconds. The run
-        catches up and arms the rule anew.
+        MiniStack rings only for minutes that begin while it runs, and may miss one in its first seconds. The
+        run catches up and arms the rule anew.
         """
         rings_at = Editor(self.settings, session=self.session).status().rings_at
         if rings_at is not None and rings_at < utc_now() + _BLIND:

@@ -28,14 +28,14 @@ _LOCK = "lock"
 class StateFolder:
     """The folder that holds everything that the embedded stack writes. One stack uses it at a time.
 
-    Only its owner can look into it. The lock is on an open file, so it is gone with the last process that has
-    it open, whatever ends that.
+    Only its owner can read it. The lock is on an open file, so it ends with the last process that has the
+    file open, however that process ends.
 
     services   MiniStack's own state, written when it stops
     objects    the objects of MiniStack's S3
     temporary  the functions, unpacked while they run
     log        MiniStack's own log
-    worker_log what the worker and its actions write, as it comes, since the stack was started
+    worker_log the output of the worker and its actions since the start, line by line as it comes
     key        the access key that the stack asks for; empty until the folder is locked
     lock       the descriptor that holds the lock; a child that inherits it holds the lock too
     """
@@ -122,7 +122,7 @@ def _make_private(folder: Path) -> None:
 
 
 def access_key(file: Path) -> str:
-    """The key in this file of the folder, which is ours alone by now; a new one if others could know it.
+    """The key in this file of the folder, which is private by now; a new key if others could know it.
 
     Raises OSError when the file cannot be written.
     """
@@ -132,7 +132,7 @@ def access_key(file: Path) -> str:
         if is_ours and not status.st_mode & _FOR_OTHERS:
             return file.read_text().strip()
         file.unlink()
-    # 128 random bits, in letters and digits as AWS's own keys are. Scanners do not take it for one of those.
+    # 128 random bits, in letters and digits as AWS's own keys are. Scanners do not take it for a key of AWS.
     key = f"DUEBELL{secrets.token_hex(16).upper()}"
     # From its first moment, only its owner can read the file.
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as new:

@@ -104,7 +104,7 @@ def _drained_by_signal(drain: Callable[[], None]) -> Iterator[None]:
 
 
 def _has_actions() -> bool:
-    """Tell whether actions still run, after their process has left them."""
+    """Tell whether actions still run, after the process has stopped waiting for them."""
     threads = [one for one in threading.enumerate() if one.name.startswith("duebell-action")]
     for one in threads:
         one.join(_ENDING / len(threads))

@@ -21,7 +21,7 @@ class WorkerLog:
         self._begun = b""
 
     def new_lines(self) -> Iterator[str]:
-        """The lines that were written since the last look, for a terminal."""
+        """The lines that were written since the last call, for a terminal."""
         if not self._file.exists():
             return
         with self._file.open("rb") as file:
@@ -35,7 +35,7 @@ class WorkerLog:
 
 
 def readable(message: str, *, at: datetime) -> str:
-    """A line of the worker or of an action, with its own time; it came `at` this one."""
+    """A line of the worker or of an action, with its own time, or else the time `at` which it came."""
     fields = _fields(message)
     time = _time(fields.get("timestamp")) or at
     level = fields.get("level", "INFO")
@@ -51,7 +51,7 @@ def readable(message: str, *, at: datetime) -> str:
 
 
 def _fields(message: str) -> dict[str, Any]:
-    """The fields of a line that has a level; none of a line that somebody printed."""
+    """The fields of a line that has a level; no fields for a line that was only printed."""
     try:
         fields = json.loads(message)
     except ValueError:

@@ -256,12 +256,12 @@ def _kinds(first: Past, last: Past | None) -> list[Past]:
 
 
 def _version_of(task: Task) -> tuple[object, ...]:
-    """The fields by which the stored task is known as the one that was read."""
+    """The fields that tell whether the stored task is still the one that was read."""
     return task.rev, task.created_at, task.reservation
 
 
 def _swapped(there: Record | None, old: Record | None, new: Record) -> Record | None:
-    """The record with its next rev; None if what is there is not the old one."""
+    """The record with its next rev; None if the stored record is not the old one."""
     if (there and there.rev) != (old and old.rev):
         return None
     return msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)

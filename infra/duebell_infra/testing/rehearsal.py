@@ -78,19 +78,19 @@ class FrozenClock(Protocol):
     """A wall clock that a test has frozen: what `freeze_time` and `time_machine.travel` give."""
 
     def move_to(self, time: datetime, /) -> Any:
-        """Have the wall clock show this time."""
+        """Set the wall clock to this time."""
 
 
 class Rehearsal:
     """An editor for the code under test, and a worker that runs what comes due while time passes.
 
-    editor     what the code under test is given; the real one, over a queue in memory
+    editor     the editor for the code under test: a real one, over a queue in memory
     now        the time here, in UTC; due dates that are given as a timedelta count from it
     reports    the report of each run
-    delivered  what the worker's deliveries would have sent, in order: nothing leaves the process
-    written    what transactions would have written to other tables, in order; all their conditions hold
+    delivered  the messages that deliveries would have sent, in order: nothing leaves the process
+    written    the writes that transactions would have made to other tables, in order; all conditions hold
 
-    The actions of the worker add their tasks here from then on, until `close` or the end of a `with`.
+    From its creation to `close` or the end of a `with`, the worker's actions add their tasks here.
     """
 
     def __init__(self, worker: Worker, *, now: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
@@ -117,19 +117,19 @@ class Rehearsal:
         self.close()
 
     def close(self) -> None:
-        """Have the worker's actions add their tasks where they did before."""
+        """Make the worker's actions add their tasks again where they did before."""
         self._users.set_editor(self._users_editor)
 
     def also_move(self, frozen: FrozenClock) -> None:
-        """Have a wall clock that freezegun or time-machine froze show the time here, now and as it passes."""
+        """Make a wall clock that freezegun or time-machine has frozen follow the time here."""
         self._frozen = frozen
         self._set(self.now)
 
     def deploy(self) -> SyncReport:
-        """Do to the queue what a deployment of the worker does, and return what that changed.
+        """Change the queue as a deployment of the worker does. Returns the changes.
 
-        The worker makes itself known, so that tasks are checked by its actions, and the recurring tasks that
-        it declares are added, changed or cancelled.
+        The worker stores its actions, so that tasks are checked against them. The recurring tasks that it
+        declares are added, changed or cancelled.
         """
         self._worker.register()
         return self.editor.sync()
@@ -158,7 +158,7 @@ class Rehearsal:
 
     @contextmanager
     def _adding_here(self) -> Iterator[None]:
-        """Have the actions add here, although another rehearsal of the same worker may have begun later."""
+        """Make the actions add here, even if another rehearsal of the same worker has begun since."""
         other = self._users.set_editor(self.editor)
         try:
             yield

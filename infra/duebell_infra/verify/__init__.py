@@ -1,7 +1,7 @@
-"""`duebell verify`: every form of call that duebell makes, made once against a scheduler as it is deployed.
+"""`duebell verify`: makes each kind of duebell's calls once, against a deployed scheduler.
 
-It shows what no emulator shows, only the user's own account. It is safe on a queue that is in use: its tasks
-are its own, and the arming record is changed by the ordinary protocol only.
+It shows what only the user's own account can show, and no emulator. It is safe on a queue in use: it changes
+only tasks of its own, and it changes the arming record only by the ordinary protocol.
 """
 
 import json
@@ -38,7 +38,7 @@ def _writes(kind: str) -> tuple[Check, Check]:
     )
 
 
-#: In this order. Writes under conditions come before the checks that need conditions to hold.
+#: The checks, in this order. Writes under conditions come before the checks that need conditions to hold.
 CHECKS = (
     Check("status", account.status, "`duebell doctor --fix`"),
     *_writes("insert"),
@@ -69,7 +69,7 @@ def verify(
     clock: Callable[[], datetime] = utc_now,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Generator[Finding, None, None]:
-    """Make the checks, and yield the finding of each. To end early, close the iterator: it tidies up.
+    """Make the checks, and yield the finding of each. To end early, close the iterator: it deletes its tasks.
 
     Without `probe`, checks that wait are reported as skipped. Raises NotDeployed, AwsUnavailable and
     InvalidSettings when there is nothing to check.
@@ -92,7 +92,7 @@ def verify(
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> Exit:
-    """Say each finding as it comes; the exit status."""
+    """Print each finding as it comes. Returns the exit status."""
     status = Exit.DONE
     for finding in findings:
         if finding.result is Result.FAILED:

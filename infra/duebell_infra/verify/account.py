@@ -28,13 +28,13 @@ _TAKEN_WITHIN = timedelta(minutes=2)
 #: A task that is due at once starts within this when the worker is called directly: a cold start.
 _AT_ONCE = timedelta(seconds=30)
 
-#: A ring that was lost at first, and is made up for, comes within this after its minute.
+#: If a ring is lost, a later ring comes within this time after its minute.
 _LATEST = timedelta(minutes=8)
 
 #: A run that has nothing to do ends within this.
 _ENDING = timedelta(seconds=30)
 
-#: Between the moment at which a due date is chosen and the one at which the rule is set to it.
+#: The longest time from choosing a due date to setting the rule to it.
 _MARGIN = timedelta(seconds=10)
 
 LOG = "`duebell doctor`; look into the worker's log"
@@ -62,7 +62,7 @@ def status(scene: Scene) -> Finding:
 
 
 def rule(scene: Scene) -> Finding:
-    """Set the bell to where it is, by the ordinary protocol: a swap that wins, its setting, its echo."""
+    """Set the bell to the minute that it has, by the ordinary protocol: swap the record, set, confirm."""
     must_hold(scene)
     bell, armer = scene.backend.rule, scene.backend.armer
     before, targets = bell.read(), bell.count_targets()
@@ -71,7 +71,7 @@ def rule(scene: Scene) -> Finding:
     if rings < min(now + _SOON, NEVER) or record.is_being_applied(now):
         again = "verify again when less is due"
         raise NotMade(f"the {bell.kind} is to ring within minutes, and is not set meanwhile", again)
-    # The bell's state is unknown then, as if somebody else had changed it.
+    # Mark the bell's state as unknown, as if somebody else had changed it.
     disputed = scene.store.swap_record(record, record.disputed())
     scene.answers.clear()
     armed = armer.ensure(disputed) if disputed else None
@@ -91,9 +91,9 @@ def rule(scene: Scene) -> Finding:
 
 
 def intake(scene: Scene) -> Finding:
-    """Send a message to the intake queue: how soon its task is there.
+    """Send a message to the intake queue, and measure how soon its task is there.
 
-    No run sees the task: it is due in a day, and is deleted when it was seen.
+    No run starts the task: it is due in a day, and is deleted as soon as it is found.
     """
     queue, sqs = scene.backend.settings.intake, scene.backend.sqs
     if not queue or sqs is None:
@@ -146,7 +146,7 @@ def at_once(scene: Scene) -> Finding:
     figures = _figures(task)
     said = f"done {figures['started_after_seconds']:.1f} s after it was added"
     armer, until = scene.backend.armer, scene.clock() + _ENDING
-    # A run that is still at work may set the rule.
+    # Wait for the run to end: it may still set the rule.
     scene.wait(lambda: not any(lane.owner for lane in armer.read().lanes), until=until, every=0.5)
     if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
         return Finding(found=f"{said}, by a direct call", figures=figures)
@@ -156,11 +156,11 @@ def at_once(scene: Scene) -> Finding:
 
 
 def probe(scene: Scene) -> Finding:
-    """Add a task that the rule must ring for: how late it starts, how soon the rule's change took effect."""
+    """Add a task that needs a ring. Measure its lateness, and how soon the rule's change took effect."""
     _must_be_enabled(scene)
     record = scene.backend.armer.read()
     id = scene.ordinary("probe")
-    # Too far away to be called for directly, and on a minute, so that the rule is to ring in it.
+    # Too far away for a direct call, and at a full minute, so that the rule must ring in it.
     bell = scene.backend.rule.kind
     due = ceil_to_minute(scene.clock() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))
     scene.answers.clear()
@@ -196,9 +196,9 @@ def probe(scene: Scene) -> Finding:
 
 
 def _ended(scene: Scene, added: Task, *, until: datetime) -> Task:
-    """The task once it is done. Raises Wrong if it is not by then, or failed.
+    """The task once it is done. Raises Wrong if it is not done by `until`, or failed.
 
-    With history=none a done task is deleted. Then it counts as started when it was seen to be gone.
+    With history=none a done task is deleted. It then counts as started when it was found missing.
     """
     task = added
 

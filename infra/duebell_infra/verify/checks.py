@@ -104,7 +104,7 @@ class Answers(list[Answer]):
 
 
 def _lacking(error: Mapping[str, Any]) -> str | None:
-    """The permission whose lack this error tells of; None for any other error."""
+    """The missing permission, if this error is a refusal; None for any other error."""
     if "AccessDenied" not in (error.get("Code") or ""):
         return None
     found = _DENIED.search(error.get("Message") or "")
@@ -155,9 +155,9 @@ class Scene:
     which no run, listing, export or count reads; they all expire. Tasks that a run starts are ordinary tasks
     of the built-in action, which does nothing.
 
-    now              when it began, in whole seconds, for DynamoDB's time to live counts those
+    now              when it began, in whole seconds, as DynamoDB's time to live counts seconds
     right            a queue in memory with the same tasks: its answers are the right ones
-    conditions_hold  whether a write under a condition that did not hold was seen to change nothing
+    conditions_hold  whether a write with a false condition was seen to change nothing
     progress         is told what the verify waits for
     """
 
@@ -170,7 +170,7 @@ class Scene:
         clock: Callable[[], datetime],
         sleep: Callable[[float], None],
     ) -> None:
-        self.answers = Answers(session)  # first: it hears only of clients that are made after it
+        self.answers = Answers(session)  # first: it notes only calls of clients that are made later
         self.backend = Backend.connect(settings, session, clock=clock, sleep=sleep)
         self.editor = Editor(backend=self.backend)
         self.clock = clock
@@ -185,7 +185,7 @@ class Scene:
     def compare(
         self, what: str, call: Callable[[Store], object], *, within: timedelta = timedelta(0)
     ) -> None:
-        """Make the call, until its answer is the right one or the time is over: then raise Wrong."""
+        """Repeat the call until its answer is right. Raises Wrong if it is not right `within` this time."""
         right, until = call(self.right), self.clock() + within
         while (answer := call(self.store)) != right:
             if self.clock() >= until:
@@ -193,7 +193,7 @@ class Scene:
             self.backend.sleep(1.0)
 
     def wait(self, is_so: Callable[[], bool], *, until: datetime, every: float = 1.0) -> bool:
-        """Wait until it is so; False if it is not by then. AWS is asked at least once."""
+        """Wait for `is_so`. Returns False if it is not so by `until`. It is called at least once."""
         while not is_so():
             if self.clock() >= until:
                 return False
@@ -244,7 +244,7 @@ class Scene:
 class Check(NamedTuple):
     """A row of the table: its name, the function that makes the calls, what to do if it fails.
 
-    The function returns nothing if all is well. `waits`: left out with --no-probe.
+    The function returns nothing if all is well. A check that `waits` is left out with --no-probe.
     """
 
     name: str
@@ -253,7 +253,7 @@ class Check(NamedTuple):
     waits: bool = False
 
     def finding(self, scene: Scene) -> Finding:
-        """Make the check; the finding, whatever it raises."""
+        """Make the check. Returns a finding, whatever it raises."""
         answers = scene.answers
         answers.clear()
         is_wrong = False

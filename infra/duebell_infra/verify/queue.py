@@ -34,7 +34,7 @@ _FAR = 10**12
 #: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/GSI.html
 _LAG = timedelta(seconds=10)
 
-#: Writes of one verb: what the verb is given, by the state of the task. The first two must be made.
+#: Writes of one verb: the arguments of each, by the state of its task. The first two must succeed.
 _Writes = dict[str, Any]
 
 
@@ -63,7 +63,7 @@ def _claims(scene: Scene, name: str) -> _Writes:
 
 def _changes(scene: Scene, name: str) -> _Writes:
     def changed(task: Task) -> Task:
-        """With one attribute set, another one removed."""
+        """The task with one attribute set and another one removed."""
         return replace(task, payload_json='{"changed": true}', failure=None, rev=task.rev + 1)
 
     missing = scene.make(f"{name}-missing")
@@ -163,13 +163,13 @@ def transaction(scene: Scene, *, is_stale: bool) -> None:
 
 
 def must_hold(scene: Scene) -> None:
-    """Raise NotMade where a swap that must lose could win: conditions were not seen to hold."""
+    """Raise NotMade if conditions were not seen to hold: a swap that must lose could win."""
     if not scene.conditions_hold:
         raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
 
 
 def swaps_lost(scene: Scene) -> None:
-    """Swap the arming record under a wrong `rev`, as if there were none, as if damaged: all refused."""
+    """Try swaps of the arming record: with a wrong `rev`, with none, with 0. All must be refused."""
     must_hold(scene)
     record = scene.backend.armer.read()
     scene.answers.clear()
@@ -188,7 +188,7 @@ def read(scene: Scene) -> None:
 
 
 def index(scene: Scene) -> None:
-    """List tasks that were just stored, in order: all, within bounds, from a place on, counted, the head."""
+    """List tasks that were just stored: all, within bounds, from a place on. Count them, read the head."""
     # At a time of their own, where no other task of this lane is counted with them.
     apart = timedelta(days=2, seconds=randrange(_YEAR))
     first, second, *_, last = map(_key_of, scene.stored("index", 4, queued=scene.now + apart))
@@ -210,7 +210,7 @@ def index(scene: Scene) -> None:
 
 
 def history(scene: Scene) -> None:
-    """List tasks that have ended, in both orders, from a place on, counted; they are not in the queue."""
+    """List ended tasks, in both orders and from a place on. Count them. The queue must not have them."""
     # At a time of their own, where no other task of this lane is listed with them.
     began = scene.now - timedelta(days=2, seconds=randrange(_YEAR))
     for number in range(3):
@@ -236,7 +236,7 @@ def history(scene: Scene) -> None:
 
 
 def _queued(store: Store, *, begin: str, bounds: Any) -> list[QueueKey]:
-    """The keys of LANE within these bounds whose ids begin so."""
+    """The keys of LANE within these bounds whose ids start with `begin`."""
     return [key for key in store.queued(LANE, **bounds) if key.id.startswith(begin)]
 
 

@@ -38,7 +38,7 @@ class SharedReadings:
         self._readings: dict[Hashable, tuple[float, asyncio.Future[Any]]] = {}
 
     async def get(self, what: Hashable, read: Callable[[], _T], *, max_age: float) -> tuple[_T, float]:
-        """The value of `what` and when it was read: by `read` in a thread, unless younger than `max_age`.
+        """The value of `what`, and when it was read. If older than `max_age`, `read` reads it in a thread.
 
         An error is shared too. Callers who waited for a reading take it, however long it took.
         """
@@ -54,7 +54,7 @@ class SharedReadings:
 
 router = APIRouter(route_class=StrictRoute, tags=["scheduler"])
 
-#: Seconds between snapshots, while something happens or is about to, and otherwise.
+#: Seconds between snapshots: while something happens or will happen soon, and otherwise.
 _BUSY, _QUIET = 2.0, 6.0
 
 #: Seconds after which the status is read again although nothing seems to have changed.
@@ -96,7 +96,7 @@ async def stream_changes(
 
 
 class _Look(NamedTuple):
-    """The queue as a stream saw it, and the revs of its tasks; None for a task that does not exist."""
+    """The queue as a stream saw it, and the revs of the tasks it follows; None for a task that is missing."""
 
     queue: Snapshot
     revs: tuple[int | None, ...]
@@ -156,7 +156,7 @@ class _Stream:
         return [_event("changed", json.dumps({"busy": now.queue.busy}))] if before != now else []
 
     def _is_status_due(self, before: _Look | None, now: _Look) -> bool:
-        # A status that another stream read before may be older than the one that the viewer has read itself
+        # A status that another stream has read may be older than what the viewer knows from elsewhere
         is_stale = self._status_at < self._began or time.monotonic() - self._status_at > _STATUS_EVERY
         return before is None or before.queue.arming != now.queue.arming or is_stale
 

@@ -58,7 +58,7 @@ def get_history(span: AskedSpan, editor: VisitorsEditor) -> Json:
 
 @router.get("/status", summary="Read the scheduler's status", responses=_STATUS)
 def get_status(zone: Annotated[StatusZone, Query()], editor: VisitorsEditor) -> Json:
-    """The rule, the next due date, what failed, is late, runs and is due tonight; and the problems."""
+    """The rule, the next due date, the failed, late and running tasks, those due tonight, and problems."""
     return Json(status_fields(editor.status(**zone.given())))
 
 
@@ -70,9 +70,9 @@ def get_counts(editor: VisitorsEditor) -> Json:
 
 @router.get("/failures", summary="Group the failed tasks", responses=answers("Failures"))
 def get_failures(editor: VisitorsEditor) -> Json:
-    """Groups the latest by action and type of error, recurring tasks that fail included.
+    """Groups the latest failures by action and type of error. Failing recurring tasks are included.
 
-    `is_all` is false when more have failed than are read.
+    `is_all` is false when more tasks have failed than are read.
     """
     return Json(editor.failures())
 
@@ -88,19 +88,19 @@ def get_worker(editor: VisitorsEditor) -> Json:
 
 @router.get("/doctor", summary="Check the scheduler thoroughly", responses=_STATUS)
 def look_thoroughly(editor: VisitorsEditor) -> Json:
-    """The status, with problems that take more reads: other time zones, actions that the worker lacks."""
+    """The status, with problems that take more reads: differing time zones, actions that the worker lacks."""
     return Json(status_fields(editor.doctor().status))
 
 
 @router.post("/doctor", summary="Repair the rule", responses=_STATUS)
 def mend_scheduler(editor: VisitorsEditor) -> Json:
-    """Set the rule for the earliest task if it is not, and read the status again."""
+    """Set the rule for the earliest task if it is not set, and read the status again."""
     return Json(status_fields(editor.ensure_armed()))
 
 
 @router.post("/preview", summary="Preview a schedule", responses=answers("Preview"))
 def preview_schedule(body: SchedulePreview, editor: VisitorsEditor) -> Json:
-    """The schedule in words, its next times, and what falls on holidays. Nothing is stored."""
+    """The schedule in words, its next times, and the times that fall on holidays. Nothing is stored."""
     return Json(preview_fields(*editor.preview(**body.given("count"), count=body.count)))
 
 
@@ -116,7 +116,7 @@ def put_calendar(
     body: NewCalendar,
     editor: VisitorsEditor,
 ) -> Json:
-    """Stores the calendar in place of the one of this name."""
+    """Stores the calendar under this name, in place of an earlier one."""
     editor.import_calendar(name, Calendar(**body.given()))
     return list_calendars(editor)
 
@@ -134,13 +134,13 @@ def simulate_queue(body: Proposal, editor: VisitorsEditor) -> Json:
 
 @router.get("/timezones", summary="List the time zones of schedules", responses=answers("TimeZones"))
 def list_time_zones() -> Json:
-    """By name, with those that are kept for backward compatibility."""
+    """Lists them by name. Old names that are kept for backward compatibility are included."""
     return Json({"tzdata": TZDATA_VERSION, "names": sorted(zone_names())})
 
 
 @router.get("/audit", summary="List changes", responses=answers("Changes"))
 def list_audit(which: Annotated[AuditQuery, Query()], editor: VisitorsEditor) -> Json:
-    """The changes by editors that the table keeps, the latest first. It needs DUEBELL_AUDIT=table."""
+    """The changes by editors, the latest first. The table keeps them with DUEBELL_AUDIT=table."""
     return Json(editor.changes(**which.given()))
 
 
@@ -167,14 +167,14 @@ Action = Annotated[str, Path(description="The action's name, percent-encoded", e
 
 @router.get("/limits", summary="List the limits of actions", responses=answers("Limits"))
 def list_limits(editor: VisitorsEditor) -> Json:
-    """The actions that have limits, by their code or because they were set."""
+    """The actions that have limits, declared by their code or set here."""
     return Json({"limits": editor.limits()})
 
 
 @router.patch("/limits/{action:path}", summary="Limit or pause an action", responses=answers("ActionLimit"))
 def limit_action(action: Action, body: NewLimit, editor: VisitorsEditor) -> Json:
-    """Sets limits in place of those that the code declares; 0 pauses the action, null is as declared.
+    """Sets limits in place of those in the code. 0 pauses the action, null restores the limit in the code.
 
-    Fields that are not given stay as they are. Runs that are under way follow within a minute.
+    Fields that are not given stay as they are. Runs in progress apply the limits within a minute.
     """
     return Json(editor.limit(action, **body.given()))

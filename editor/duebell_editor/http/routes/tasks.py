@@ -1,7 +1,7 @@
 """Tasks: add, list, read, change, one or many.
 
 An id may hold any printable character. In a path it is percent-encoded, `/` as `%2F` (a plain `/` works,
-too). So the path of a task matches those of the verbs as well, and is registered after them.
+too). So the path of a task also matches the paths of the verbs. It is registered after them.
 The task's rev is its ETag (RFC 9110, section 8.8.3).
 """
 
@@ -56,7 +56,7 @@ _IfSeen = Annotated[
 
 
 def _expected(if_match: _IfSeen = None) -> int | None:
-    """The rev that If-Match expects; None for any, which `*` is. Raises InvalidQuery."""
+    """The rev that If-Match expects; None for any rev: `*` or no header. Raises InvalidQuery."""
     if if_match is None or if_match.strip() == "*":
         return None
     if not (tag := re.fullmatch(r'"([1-9]\d{0,17})"', if_match.strip(), re.ASCII)):
@@ -92,9 +92,9 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Expe
 
     201 when it is new; 200 when the id was taken, and the task was kept, replaced or pushed by `if_exists`.
 
-    A list has at most 1,000 tasks. All are checked before any is written: one that is wrong is named, as
-    `tasks[2].due`, and nothing is added. Then each succeeds or fails by itself; the answer, 200, has the
-    outcome of each. `if_exists` and `max_wait` must be the same in all of them.
+    A list has at most 1,000 tasks. All are checked before any is written. If one is wrong, the answer
+    names it, as `tasks[2].due`, and nothing is added. Else each succeeds or fails by itself; the answer, 200,
+    has the outcome of each. `if_exists` and `max_wait` must be the same in all of them.
     """
     if isinstance(body, list):
         return _add_list(body, editor, rev)
@@ -109,7 +109,7 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Expe
 
 
 def _given(body: NewTask, place: str = "") -> dict[str, Any]:
-    """The arguments for the library, with an id. Raises InvalidTask, naming the field after its place."""
+    """The arguments for the library, with an id. Raises InvalidTask with the place and name of the field."""
     if body.id in (".", ".."):
         raise InvalidTask(f"{place}id", f"{quoted(body.id)} cannot be named in an address: choose another")
     if body.id is None and not body.unique and body.if_exists is IfExists.PUSH:
@@ -157,10 +157,10 @@ def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
 
 @router.get("/tasks", summary="List tasks", responses=answers("TaskPage"))
 def list_tasks(filters: Annotated[Filters, Query()], editor: VisitorsEditor) -> Json:
-    """The tasks in the queue by when they run next: scheduled, running and reserved ones. Others by status.
+    """Lists the queue by when tasks run next: scheduled, running, reserved. `status` lists other tasks.
 
     Ended tasks are ordered by when they ended, paused ones by their due date. With `brief` the tasks have the
-    short form. Give a cursor together with the filters that it came with.
+    short form. Give a cursor with the same filters as for the page before.
     """
     page = editor.list(**filters.given("brief"))
     return Json(page_answer(page, brief=filters.brief))
@@ -175,10 +175,10 @@ def find_tasks(search: Annotated[Search, Query()], editor: VisitorsEditor) -> Js
 
 @router.post("/bulk", summary="Change many tasks", responses=answers("BulkAnswer"))
 def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
-    """Pause, resume, cancel, retry or run the tasks that are named, or found by a filter.
+    """Pause, resume, cancel, retry or run the tasks with these ids, or those that a filter finds.
 
-    With `dry_run` they are only counted and named. A task that cannot be changed is a failure and does not
-    stop others.
+    With `dry_run` the answer has only their number and ids. A task that cannot be changed is a failure and
+    does not stop others.
     """
     check_verb(body.do, "do")
     if (body.ids is None) == (body.where is None):

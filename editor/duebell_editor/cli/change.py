@@ -141,8 +141,8 @@ def batch(
     """Without an option, it shows how many tasks of the batch have ended.
 
     With --then or --on-failed it makes an open batch, which `add --batch` adds tasks to. When it is closed
-    and all of its tasks have ended, one follow-up is added, with the counts in its payload. With --wait-for
-    the batch is made of these tasks, and closed.
+    and all of its tasks have ended, the batch runs its follow-up, with the counts in its payload. With
+    --wait-for the batch is made of these tasks, and closed.
     """
     editor, fields = context.editor(), options.fields_from(given)
     fields |= {"wait_for": wait_for} if wait_for else {}

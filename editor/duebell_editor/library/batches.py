@@ -34,10 +34,12 @@ from duebell_shared.tasks.task import Task
 #: The follow-ups of a batch: rows of fields, with their meaning for a batch.
 FOLLOW_UPS = {
     "then": replace(
-        FIELDS["then"], means="The task to add when all tasks have ended; its payload is an object"
+        FIELDS["then"], means="What the batch runs when all tasks have ended; its payload is an object"
     ),
     "on_failed": replace(
-        FIELDS["on_failed"], means="The action of the task to add instead if one failed", unset="that of then"
+        FIELDS["on_failed"],
+        means="The action that the batch runs instead if a task has failed",
+        unset="that of then",
     ),
 }
 

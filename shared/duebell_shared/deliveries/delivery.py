@@ -1,6 +1,6 @@
 """Deliveries: actions that send a message to a service of AWS or to an HTTPS endpoint, instead of a function.
 
-Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
+Pure: the declarations, in code or as JSON, and the permissions that the worker's role needs for them.
 """
 
 import re
@@ -117,7 +117,7 @@ _DetailType = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class Form(StrEnum):
-    """The form of what is sent: the task's payload alone, or an envelope with what is known of the task."""
+    """The form of a message: the task's payload alone, or an envelope with payload and facts of the task."""
 
     PAYLOAD = "payload"
     ENVELOPE = "envelope"

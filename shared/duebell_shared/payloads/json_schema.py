@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     reason: str
 
     def within(self, place: str) -> "Fault":
-        """The same fault of a value that has this one at `place`."""
+        """The same fault, of the outer value that has this value at `place`."""
         return Fault(place + self.place, self.reason)
 
 
@@ -157,7 +157,7 @@ def _place(name: str) -> str:
 
 
 def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:
-    """All fields, and the nearest that is not given, to be added to a message about an unknown one."""
+    """The end of a message about an unknown field: all fields, and the most similar one that is not given."""
     if not known:
         return ""
     near = did_you_mean(name, [one for one in known if one not in given])

@@ -60,7 +60,7 @@ def _intake() -> "Intake":
     from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
 
     logging.getLogger("duebell.intake").setLevel(logging.INFO)
-    with suppress(InvalidSettings):  # of the actions' environment, which a run tells
+    with suppress(InvalidSettings):  # in the actions' environment: a run reports it
         os.environ.update(given_environment())
     backend = connected_backend()
     if backend.client is None:

@@ -1,6 +1,6 @@
-"""The handler of the packaged Lambda: messages of the intake queue add and change tasks; all else is a run.
+"""The packaged Lambda's handler: messages of the intake queue add and change tasks; other events start runs.
 
-The intake does without the user's actions, so their module is not imported for it and cannot break it.
+The intake needs no actions, so the user's module is not imported for it and cannot break it.
 """
 
 import gc

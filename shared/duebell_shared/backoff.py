@@ -49,6 +49,6 @@ def pause(earlier: int, first: float, longest: float, factor: float = 2.0) -> fl
 
 
 def pauses(first: float, longest: float, factor: float = 2.0, *, tries: int) -> Iterator[float]:
-    """Yield the seconds to wait after each of so many failed tries."""
+    """Yield the seconds to wait after each failed try, for `tries` of them."""
     for earlier in range(tries):
         yield pause(earlier, first, longest, factor)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-#: Characters of what was given that a message repeats.
+#: The most characters of the input that a message repeats.
 MOST_QUOTED = 80
 
 #: An error's text up to this length is not cut: much of it is the library's own words, not the input.
@@ -27,7 +27,7 @@ def shortened(given: object) -> str:
 def in_brief(error: object) -> str:
     """The text of another library's error, without its middle where it is long: it may repeat the input.
 
-    Its beginning says what is wrong, and its end often where in the document that is.
+    Its beginning says what is wrong, and its end often at which place of the document.
     """
     text = _written(str, error)
     half = MOST_QUOTED // 2

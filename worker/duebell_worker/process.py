@@ -60,7 +60,7 @@ class Process:
     """
 
     def __init__(self, worker: Worker, *, drain_for: timedelta = DRAIN) -> None:
-        """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
+        """`drain_for` is the time that actions have when the process must end. Raises InvalidSettings."""
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None
         self.unfinished = 0
@@ -76,7 +76,7 @@ class Process:
         self._error: str | None = None
 
     def run(self) -> bool:
-        """Run what is due until `drain` was called; return whether all attempts came to their end.
+        """Run what is due until `drain` was called; return whether all attempts have ended.
 
         Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
         first read of the record. Raises AwsError, NotDeployed and NotArmed if that read fails, or if the

@@ -91,7 +91,7 @@ class Worker:
         """Settings default to the environment's, the session to the AWS SDK's own.
 
         concurrency  the most actions that run at a time
-        backend      stands in for settings and session, for tests with a clock of their own
+        backend      replaces settings and session, for tests with a clock of their own
         pool         makes the pool of threads that actions run in; also for tests
         """
         if concurrency < 1:
@@ -208,8 +208,8 @@ class Worker:
         `Editor.add`.
 
         An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
-        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
-        An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
+        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns. An
+        attempt of a `stoppable` action is told when it must stop: see `stopping`.
 
         With `keep_result`, its return value is kept as `task.result`, if that is at most 4 KB as JSON. If it
         cannot be kept, `task.result_error` says why, and the task is done all the same.

@@ -124,7 +124,7 @@ def before(due: datetime, head_start: timedelta) -> datetime:
 
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The time that the rule must ring for, by the lanes, and what is known of the rule.
+    """The lanes, from which follows when the rule must ring, and the known state of the rule.
 
     lanes          each lane's due and lease
     armed          the target that the rule is confirmed to ring for, or the end of a lease that an echo rings

@@ -29,7 +29,7 @@ Setting = tuple[Callable[..., Any], dict[str, Any]]
 #: The longest that one call about the bell may take: the client's connect and read time-outs together.
 CALL_LIMIT = timedelta(seconds=6)
 
-#: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
+#: AWS accepts a call for this time after its signature, so an unanswered call may take effect until then.
 #: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _ACCEPTED_FOR = timedelta(minutes=5)
 

@@ -34,7 +34,7 @@ MOST_AT_A_TIME, MOST_PER_SECOND = 10_000, 1_000
 #: About once in three hours.
 LEAST_PER_SECOND = 0.0001
 
-#: A task of a paused action waits at least so long, and at most a day longer, before it is looked at again.
+#: A task of a paused action waits at least this long, and at most a day longer, before a run reads it again.
 _PARKED_FOR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
@@ -103,7 +103,7 @@ class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
     resumed  when the action's last pause ended; None if none has ended
     line     the end of the line of tasks that waited at `since`; None if there was none
     parked   the times that tasks may have been put back to by earlier closed hours
-    by       the author, as the editor was told; None if it was not
+    by       the author, as given to the editor; None if none was given
     """
 
     since: Instant

@@ -1,8 +1,8 @@
 """Checks payloads against the JSON Schemas of actions.
 
-It knows the keywords by which msgspec and pydantic describe types. It ignores all others, and formats that
-msgspec does not read: the worker still checks those. A schema comes out of a table, so no code is made of it,
-and nothing is fetched for it.
+It knows the keywords by which msgspec and pydantic describe types. It ignores other keywords, and formats
+that msgspec does not read: the worker still checks these. A schema comes from a table, so no code is
+generated from it, and nothing is fetched for it.
 """
 
 import json

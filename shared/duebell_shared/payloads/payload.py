@@ -60,7 +60,7 @@ def _is_flat(payload: object) -> bool:
 
 
 def _check(value: object, path: tuple[object, ...] = (), *, has_types: bool = False) -> None:
-    """Raise InvalidTask for the first value within this one that JSON does not have, with its place.
+    """Raise InvalidTask, with the place, for the first part of this value that JSON does not have.
 
     has_types  whether it may have values and keys of other types, which are converted later
     """

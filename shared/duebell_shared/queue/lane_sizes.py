@@ -22,7 +22,7 @@ MEASURED: Mapping[str, Any] = {"ReturnItemCollectionMetrics": "SIZE"}
 #: Seconds for which a lane counts as nearly full after it was measured.
 _VALID = 60
 
-#: One of so many adds to a lane goes alone.
+#: One of this many adds to a lane goes alone.
 _SAMPLED = 1_000
 
 

@@ -33,7 +33,7 @@ AT_ONCE = 25
 
 
 class Store(Protocol):
-    """The queue: tasks by lane and id, an index of those that wait, the arming and the worker record."""
+    """The queue: tasks by lane and id, an index of those that wait, and records such as the arming record."""
 
     def read_record(self) -> ArmingRecord | None:
         """The arming record; None if there is none yet, one without lanes if it cannot be read."""

@@ -467,7 +467,7 @@ class RuleSetter:
         try:
             return settle(self._queue, new, policy)
         except TAKEN as taken:
-            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
+            # An unanswered earlier call may have stored this task, without setting the rule for it.
             there = self._queue.get_many([new.id])
             self.arm_after(taken, there.values())
             if new.id in there and there[new.id].status is Status.RESERVED:

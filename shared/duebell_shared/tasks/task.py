@@ -123,8 +123,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     lateness_ms  the time from `queued` to the start of the last attempt, in milliseconds
     lateness     the parts of `lateness_ms`, once the attempt has ended; None for less than a second
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
-    failures     the last ten failed attempts of the occurrence that was tried last, and of pending ones to
-                 be retried; the latest at the end. A move or a retry drops those of its occurrence
+    failures     the last ten failed attempts of the occurrence that was tried last, and of pending ones to be
+                 retried; the latest at the end. A move or a retry drops the failures of its occurrence
     result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
                  results and it is done. A recurring task has that of its last occurrence, until an attempt of
                  the next one fails
@@ -592,8 +592,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def held_back(self, until: datetime) -> Self:
         """The task just claimed, to wait until then for its action's limit. The attempt does not count.
 
-        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Occurrences
-        that pass meanwhile are missed ones.
+        A recurring task stays at its occurrence, as the limit holds for all its occurrences. Occurrences that
+        pass meanwhile are missed ones.
         """
         since = self.limited_since or self.queued
         return self._changed(
@@ -663,7 +663,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
-        """The attempt was not made, for it came too late."""
+        """The attempt was not made, because it came too late."""
         return self._concluded(
             Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
@@ -779,7 +779,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
         return replace(
             self,
-            queued=min(before.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
+            queued=min(before.queued or owed.at, owed.at),  # a parked task's place is hours ahead
             expires_at=None,
             owes=owed,
             follow_up_error=None,

@@ -43,7 +43,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     at_most, per_second, closed  the limits that it declares; None for none
     timeout    seconds that an attempt may take; unset if any time
     stoppable  true if its running attempts are told to stop; else unset
-    keeps_result  true if what it returns is kept; else unset
+    keeps_result  true if its return value is kept; else unset
     to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 

@@ -101,7 +101,7 @@ class Action(Generic[_P, _R]):
     backoff   the wait between a failed attempt and the next
     timeout   the longest time of an attempt; None for any time
     stoppable  whether its attempts are told to stop: see `stopping`
-    keep_result  whether what it returns is kept with its task
+    keep_result  whether its return value is kept with its task
     function  the function itself
     limit     the attempts at a time and the starts a second, over all runs together
     delivery  the message and its target, instead of a call of a function; None for functions

@@ -222,7 +222,7 @@ def _is_for_task(parameter: inspect.Parameter, types: Mapping[str, Any]) -> bool
 
 
 def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:
-    """An object with these fields: those without a default must be there, and no others."""
+    """An object with these fields. Fields without a default are required, and other fields are refused."""
     return msgspec.defstruct(
         "Arguments",
         [

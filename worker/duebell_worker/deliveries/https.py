@@ -132,7 +132,7 @@ def _connections() -> urllib3.PoolManager:
 
 
 class _Limited(io.RawIOBase):
-    """Reads from a socket, for so many seconds from now on."""
+    """Reads from a socket, for at most this many seconds from now on."""
 
     def __init__(self, sock: socket.socket, seconds: float) -> None:
         self._sock = sock

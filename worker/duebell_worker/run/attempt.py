@@ -59,7 +59,7 @@ class Snooze(Exception):
     def __init__(self, after: timedelta | float, payload: object = None) -> None:
         """`after` is a timedelta or seconds; less than a second counts as one.
 
-        `payload`, as `Editor.add` takes it, replaces that of the task; None leaves it. With a payload, the
+        `payload`, as `Editor.add` takes it, replaces the task's payload; None keeps it. With a payload, the
         attempt of a recurring task fails: all its occurrences share one payload. Raises InvalidTask.
         """
         super().__init__("the action put the task off")
@@ -225,10 +225,10 @@ STOPPING: ContextVar[threading.Event | None] = ContextVar("duebell_stopping", de
 
 
 def stopping() -> threading.Event:
-    """The event that is set when the running action is to stop; for actions with `stoppable=True`.
+    """The event that is set when the running action must stop; for actions with `stoppable=True`.
 
     It is set when the task is cancelled, moved or replaced, and at the time-out. It is also set when the
-    lease is lost, and when the process is to end. Raises RuntimeError outside of such an action.
+    lease is lost, and when the process must end. Raises RuntimeError outside of such an action.
     """
     event = STOPPING.get()
     if event is None:

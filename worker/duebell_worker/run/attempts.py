@@ -29,7 +29,7 @@ _LOOK_AGAIN = timedelta(seconds=1)
 #: The time between two reads of the running tasks whose actions are stoppable.
 _READ_TASKS = timedelta(seconds=3)
 
-#: The tasks that may be under way in batches beside those in places.
+#: The most tasks under way in batches, beside the tasks that take places.
 _IN_BATCHES = 100
 
 
@@ -107,7 +107,7 @@ class Attempts:
         return now + _LOOK_AGAIN
 
     def _tell_to_stop(self, now: datetime) -> None:
-        """Tell attempts to stop: all when no time is left, and those whose tasks were changed meanwhile."""
+        """Tell attempts to stop: all when no time is left; else the attempts whose tasks were changed."""
         running = [one for one in self._under_way.values() if one.stop and not one.stop.is_set()]
         if self._context.is_out_of_time:
             self._tell_all_to_stop()

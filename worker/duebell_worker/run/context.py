@@ -72,7 +72,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True)
     id        its id, and the owner of its lease
     actions   the actions by name, including those that every worker has
     places    the most tasks that are under way at a time, in `pool`
-    wake      its start, by which the parts of lateness are told
+    wake      its start, from which the parts of lateness are computed
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
     metrics   None if no metrics are wanted
     deliver   sends the tasks of one target and returns their errors; None if no action is a delivery

@@ -52,7 +52,7 @@ class Lease(msgspec.Struct, eq=False):
     heads   the heads of all lanes, after their due tasks have run; None if they are not known, or not since
             the last `clear`
     applier  the name under which this run took hold of the rule with its last change; `arm` sets it
-    counts  whether this run is to count the queue, now that it has given the lanes back
+    counts  whether this run must count the queue, now that it has given the lanes back
     died    the runs that held these lanes before and did not give them back, with the ends of their leases
     claim_at  the end of the lease of another try of this run's invocation: until then none is claimed
     """
@@ -81,7 +81,7 @@ class Lease(msgspec.Struct, eq=False):
         head_start: timedelta | None = None,
         has_waited: bool = False,
     ) -> Self:
-        """Claim the free lanes, or those of `only` that are free; maybe none.
+        """Claim the free lanes, or the free ones of `only`; perhaps none.
 
         With the lanes, this run takes hold of the rule if it must be set; call `arm` next, before any task
         runs. From now on the rule rings `head_start` before due dates; None changes nothing about that.
@@ -105,7 +105,7 @@ class Lease(msgspec.Struct, eq=False):
         return lease
 
     def claim_more(self) -> None:
-        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
+        """Claim all other free lanes, until this lease's end, and arm the rule; see `claim`.
 
         The caller must read all lanes then. Raises LeaseLost, NotArmed.
         """

@@ -37,10 +37,10 @@ from duebell_worker.run.report import Outcome
 #: Tries of a change of a semaphore, when other runs change it first.
 _TRIES = 20
 
-#: A task whose semaphore cannot be changed now is put back for so long, and for up to twice as long.
+#: A task whose semaphore cannot be changed now is put back for this time, or up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
 
-#: A task that has waited in the run for so long is read again before it starts.
+#: A task that has waited in the run for this time is read again before it starts.
 _A_WHILE = timedelta(seconds=1)
 
 _Attempts = Sequence[Attempt]
@@ -209,7 +209,7 @@ class Limiter:
         self._changes[action](*attempts)
 
     def _handle(self, action: str, new: Sequence[Attempt | None]) -> None:
-        """Change the semaphore once for all of these and those that wait here; raise nothing."""
+        """Change the semaphore once, for all of these attempts and the waiting ones; raise nothing."""
         with self._counting:
             waiting, self._waiting[action] = self._waiting[action], []
         attempts = sorted([*waiting, *filter(None, new)], key=_since)

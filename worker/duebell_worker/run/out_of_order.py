@@ -116,7 +116,7 @@ class HeldTasks:
 #: The shortest wait before a reserved task is read again, for which every run stays; and the longest.
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
 
-#: In a long-running process a task that was left running is alone for so long, then the next one is started.
+#: In a long-running process, a task that was left running is alone for this time. Then the next one starts.
 _ALONE_FOR = timedelta(minutes=1)
 
 

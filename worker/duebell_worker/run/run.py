@@ -135,7 +135,7 @@ class _Run:
                 next_due = self._release()
                 if next_due is None:
                     break
-                if not self._context.waits_for_due:  # then it sees what is added only when it reads the lanes
+                if not self._context.waits_for_due:  # then it sees added tasks only when it reads the lanes
                     next_due = min(next_due, self._context.now() + READ_AGAIN)
                 self._waits.wait_for_due(next_due)
         except LeaseLost:
@@ -276,7 +276,7 @@ class _Run:
             return False
 
     def _release(self) -> datetime | None:
-        """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
+        """Give the lanes back, unless more is due before the rule could ring and there is time to run it.
 
         Returns when the lanes must be read, if they are still held.
         """
@@ -293,7 +293,7 @@ class _Run:
         )
 
     def _known_heads(self) -> dict[int, datetime] | None:
-        """Return the lanes' heads after this run as its last read tells, or None if they must be read.
+        """Return the lanes' heads after this run, as known from its last read; None if they must be read.
 
         The read saw the earliest task that was not due, and all before it have been started and have ended.
         No lane with due tasks has an earlier one, except tasks that the run has put back. The heads must be

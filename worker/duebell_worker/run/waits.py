@@ -213,7 +213,7 @@ class Waits:
     def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
         """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
 
-        Only an idle run gives its lanes away. A run that has places takes over those of others.
+        Only an idle run gives its lanes away. A run that has places takes over the lanes of others.
         """
         if self._context.now() < self._watch_at:
             return False
@@ -323,7 +323,7 @@ class Shares:
         return True
 
     def _runs_to_spare(self, now: datetime) -> int:
-        """Return how many more runs may be started, beside those that hold lanes or are about to."""
+        """Return how many more runs may be started, beside the runs that hold lanes or are about to."""
         try:
             lanes = self._context.backend.armer.read().lanes
         except (AwsError, NotArmed) as error:
@@ -346,7 +346,7 @@ class Shares:
         if not ready:
             if now < self._share_by:
                 return False
-            # A task in these lanes takes long, and the others wait.
+            # A task in these lanes takes long, and other tasks wait.
             self._shares, self._most = [], self._most if self._context.host else 0
             return True
         self._shares = [share for share in self._shares if share not in ready]

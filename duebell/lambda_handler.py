@@ -1,6 +1,6 @@
-"""The handler of the packaged Lambda: messages of the intake queue add and change tasks; all else is a run.
+"""The packaged Lambda's handler: messages of the intake queue add and change tasks; other events start runs.
 
-The intake does without the user's actions, so their module is not imported for it and cannot break it.
+The intake needs no actions, so the user's module is not imported for it and cannot break it.
 """
 
 import gc
@@ -60,7 +60,7 @@ def _intake() -> "Intake":
     from duebell_worker.entry import connected_backend, given_environment  # noqa: PLC0415
 
     logging.getLogger("duebell.intake").setLevel(logging.INFO)
-    with suppress(InvalidSettings):  # of the actions' environment, which a run tells
+    with suppress(InvalidSettings):  # in the actions' environment: a run reports it
         os.environ.update(given_environment())
     backend = connected_backend()
     if backend.client is None:

@@ -1,7 +1,7 @@
 """The audit trail: each change by an editor is a log line, and with DUEBELL_AUDIT=table an item as well.
 
-The items of a month have one first key, so the trail takes 1,000 changes a second and 10 GB a month. An item
-is written after its change. If that write fails, the change holds, and only the log line tells of it.
+The items of a month have one partition key, so the trail takes 1,000 changes a second and 10 GB a month. An
+item is written after its change. If that write fails, the change stays, and only the log line records it.
 """
 
 import itertools
@@ -41,14 +41,14 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """A change by an editor.
 
     at      when it was stored, by the clock of its author
-    what    the verb; also add, replace, push, import, reserve, confirm, limit, relane, repair, redrive,
-            delete_letters, import_calendar
+    what    a Verb; or add, replace, push, import, reserve, confirm, limit, wait_for, close, relane, repair,
+            redrive, delete_letters, import_calendar
     who     the author, as on the task; None if unknown
     where   the command line's machine, the address of the page's visitor, the host or the function
     id      the task; None for a change of something else
-    action  its action, or that whose limits were set
+    action  the task's action, or the action whose limits were set
     detail  other facts, such as the new limits
-    from_status, from_rev, to_status, to_rev   the task before and after; None for a new one's before
+    from_status, from_rev, to_status, to_rev   the task before and after; None before, if it is new
     """
 
     at: Instant
@@ -71,7 +71,7 @@ class Changes(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-#: A cursor: the first key of an item and the second.
+#: A cursor: the partition key and the sort key of an item.
 _CURSOR = re.compile(r"changes \d{4}-\d{2}/\d{20} [0-9a-f]{8}")
 
 _PLACE: ContextVar[str | None] = ContextVar("duebell_place", default=None)
@@ -163,12 +163,12 @@ class Audit:
             if not begin or key <= begin:
                 for place, text in self._store.noted(key, behind=behind if key == begin else None):
                     change = msgspec.json.decode(text, type=Change)
-                    if change.at > first:  # DynamoDB deletes what has expired within days
+                    if change.at > first:  # DynamoDB may keep expired items for days
                         yield f"{key}/{place}", change
             month = month.replace(day=1) - timedelta(days=1)
 
     def _note(self, what: str, noted: Iterable[Mapping[str, Any]]) -> None:
-        """Note changes with these fields. Nothing is read of them where nobody keeps them."""
+        """Note changes with these fields. If neither log nor table keeps them, `noted` is not read."""
         if not self.is_kept and not _LOG.isEnabledFor(logging.INFO):
             return
         where = _PLACE.get() or _here()

@@ -1,4 +1,4 @@
-"""The common ground of editor and worker: the queue, the rule, the arming between them, and the clock."""
+"""The parts that editor and worker share: the queue, the rule, the arming between them, and the clock."""
 
 import time
 from collections.abc import Callable
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 #: Connections kept open to DynamoDB; more threads than this share them.
 _CONNECTIONS = 32
 
-#: DynamoDB answers in milliseconds; a call that takes seconds is lost, and better tried again.
+#: DynamoDB answers in milliseconds. A call that takes seconds is probably lost, so it is tried again.
 _DYNAMODB = Config(
     connect_timeout=2,
     read_timeout=5,
@@ -52,12 +52,12 @@ _BELL = Config(
     retries={"mode": "standard", "total_max_attempts": 1},
 )
 
-#: An add waits for this call, and the rule rings even if it fails: so it is short.
+#: The time-outs are short: an add waits for this call, and the rule rings even if the call fails.
 _LAMBDA = Config(connect_timeout=2, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 1})
 
 _BELLS: dict[BellKind, type[Bell]] = {BellKind.RULE: Rule, BellKind.SCHEDULE: RingSchedule}
 
-#: Only a person who asks the doctor waits for this.
+#: For calls about alarms. Only a person who runs the doctor waits for them.
 _WATCHING = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
 
 _NO_REGION = (
@@ -71,10 +71,10 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     rule      the bell: the rule, or the schedule in its place
     parallel  makes many calls of the store side by side
-    alarms    the alarms in CloudWatch; None where there is none of it
-    client    makes clients, by the name of a service, as its own were made; None if it was put together
+    alarms    the alarms in CloudWatch; None where there is no CloudWatch
+    client    makes more clients of AWS, by the name of a service; None if `connect` did not make this backend
     intake    the intake queue; None if there is none
-    sqs       counts the messages of queues; None if it was put together
+    sqs       counts the messages of queues; None if `connect` did not make this backend
     """
 
     settings: Settings
@@ -120,7 +120,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
         return self._calendars.named(name)
 
     def attach_calendar(self, task: "Task") -> bool:
-        """Give the task's schedule its calendar; false if that does not exist. Raises errors of the store."""
+        """Give the task's schedule its calendar; False if there is none. Raises errors of the store."""
         schedule = task.recurrence.schedule if task.recurrence else None
         if schedule is None or not schedule.calendar:
             return True
@@ -140,7 +140,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
     ) -> Self:
         """A backend over DynamoDB and the bell, reached by the AWS SDK's own settings. Makes no call yet.
 
-        Raises InvalidSettings when these are incomplete.
+        Raises InvalidSettings when the SDK's settings are incomplete.
         """
         client = client_maker(session)
         try:
@@ -162,7 +162,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
             sleep=sleep,
             parallel=parallel or Parallel(),
             function=function,
-            # An AWS on this machine has nobody to tell.
+            # An emulator of AWS on this machine notifies nobody.
             alarms=None if is_here(dynamodb.meta.endpoint_url) else alarms,
             client=client,
             sqs=Sqs(client),

@@ -14,13 +14,13 @@ _MOST_FACTOR = 100.0
 
 
 class Backoff(msgspec.Struct, frozen=True, kw_only=True):
-    """The wait after a failed attempt: `first` after the first one, `factor` times as long after each other.
+    """The wait after a failed attempt: `first` after the first one, then `factor` times as long each time.
 
     first    the wait after the first failure
     longest  no wait is longer
     factor   1 to 100; 1 for a constant wait
 
-    Each wait is between half and all of that, at random, so that tasks that failed together are not retried
+    Each wait is a random time between half and all of that. So tasks that failed together are not retried
     together. Raises ValueError.
     """
 
@@ -44,11 +44,11 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pause(earlier: int, first: float, longest: float, factor: float = 2.0) -> float:
-    """Seconds to wait after a failed try, and so many `earlier` ones: growing and random, as in Backoff."""
+    """Seconds to wait after a failed try, if `earlier` tries failed before it: as in Backoff."""
     return min(first * factor ** min(earlier, _MOST_GROWTHS), longest) * random.uniform(0.5, 1.0)
 
 
 def pauses(first: float, longest: float, factor: float = 2.0, *, tries: int) -> Iterator[float]:
-    """Yield the seconds to wait after each of so many failed tries."""
+    """Yield the seconds to wait after each failed try, for `tries` of them."""
     for earlier in range(tries):
         yield pause(earlier, first, longest, factor)

@@ -16,7 +16,7 @@ DuebellError
 ├── NotArmed                the task is stored; the rule could not be confirmed
 ├── NotDeployed             the table or the rule is not there
 │   └── IndexNotReady       DynamoDB is still building the table's index of ended and paused tasks
-├── WorkerNotStarted        no worker says what it declares
+├── WorkerNotStarted        no worker has recorded what it declares
 ├── TransactionCancelled    a condition of the transaction did not hold; nothing of it was written
 └── AwsError                a call to AWS failed
     ├── AwsRefused          AWS refused it: permissions, or a bug of ours; it had no effect
@@ -48,7 +48,7 @@ class DuebellError(Exception):
         return "-".join(re.findall("[A-Z][a-z]+", type(self).__name__)).lower()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error without its constructor, which takes other arguments: pools of processes do so."""
+        """Pickle the error, as process pools do, without its constructor, which takes other arguments."""
         return Exception.__new__, (type(self), *self.args), self.__dict__
 
 
@@ -104,7 +104,7 @@ class TaskNotFound(DuebellError):
 class TaskExists(DuebellError):
     """A task with this id is there already, waiting, as history, or reserved for a transaction.
 
-    reserved_until  the end of the reservation, from a minute after which the id is free again; else None
+    reserved_until  the end of the reservation, a minute after which the id is free; else None
     """
 
     http_status = 409
@@ -194,7 +194,7 @@ class NotArmed(DuebellError):
         what: str,
         *,
         way_out: str = "",
-        task: Any = None,  # no type: what tasks are made of raises these errors
+        task: Any = None,  # no type: the modules of Task import this one
         report: "AddReport | None" = None,
     ) -> None:
         super().__init__(f"{what}: {way_out}" if way_out else what)
@@ -254,7 +254,7 @@ class TransactionCancelled(DuebellError):
 
 
 class WorkerNotStarted(DuebellError):
-    """The worker is not known, or could not start, so what its code declares is not known either."""
+    """The worker is unknown or could not start, so the declarations in its code are unknown, too."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what}: deploy a worker that starts, and invoke its function once")

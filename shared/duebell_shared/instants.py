@@ -30,7 +30,7 @@ MOST_SKEW = timedelta(minutes=1)
 MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)
 
-#: The beginning of the time that machines count.
+#: The Unix epoch.
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -64,9 +64,9 @@ def in_utc(value: Any) -> Any:
 
 
 def time_text(value: object) -> str:
-    """The JSON text of a time that msgspec does not know: it takes no subclasses of datetime.
+    """The JSON text of a time whose type is a subclass of datetime, which msgspec does not take.
 
-    freezegun and pendulum have some. For msgspec's `enc_hook`.
+    freezegun and pendulum have such types. For msgspec's `enc_hook`.
     """
     if isinstance(value, date | time):
         return value.isoformat().replace("+00:00", "Z")

@@ -34,7 +34,7 @@ def to_stdout(*loggers: logging.Logger) -> None:
 
 
 class JsonLines(logging.Formatter):
-    """Formats a record as a JSON object: an event with its fields, or the message of anybody else."""
+    """Formats a record as a JSON object: an event with its fields, or any other message."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {

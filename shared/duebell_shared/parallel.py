@@ -11,7 +11,7 @@ from duebell_shared.errors import DuebellError
 _A = TypeVar("_A")
 _T = TypeVar("_T")
 
-#: Up to this many calls are made one after the other: starting a pool of threads takes a Lambda as long.
+#: Up to this many calls are made one after the other: in a Lambda, starting a pool of threads takes as long.
 _FEW = 4
 
 
@@ -37,7 +37,7 @@ class Parallel:
         self._threads = threads
 
     def __call__(self, call: Callable[[_A], _T], arguments: Iterable[_A]) -> list[_T | DuebellError]:
-        """Make the calls; return their results in order, each of them or the DuebellError that it raised."""
+        """Make the calls; return in order the result of each, or the DuebellError that it raised."""
         arguments = list(arguments)
         outcome = partial(result_or_error, call)
         if len(arguments) <= _FEW or self._threads == 1:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Collection
 
-#: Characters of what was given that a message repeats.
+#: The most characters of the input that a message repeats.
 MOST_QUOTED = 80
 
-#: An error's text of this length repeats no more than that of what was given, for it has words of its own.
+#: An error's text up to this length is not cut: much of it is the library's own words, not the input.
 _BRIEF = 100
 
-#: Characters. No longer name is compared: the time for it grows with the square.
+#: Longer names, in characters, are not compared: the time grows with the square of the length.
 _LONGEST_NAME = 256
 
 
@@ -27,7 +27,7 @@ def shortened(given: object) -> str:
 def in_brief(error: object) -> str:
     """The text of another library's error, without its middle where it is long: it may repeat the input.
 
-    Its beginning says what is wrong, and its end often where in the document that is.
+    Its beginning says what is wrong, and its end often at which place of the document.
     """
     text = _written(str, error)
     half = MOST_QUOTED // 2
@@ -37,7 +37,7 @@ def in_brief(error: object) -> str:
 def nearest(name: object, names: Collection[str], *, likeness: float = 0.6) -> str | None:
     """The one of these names that is most like `name`; None if none is.
 
-    likeness  the least likeness, from 0 to 1, which is the same text
+    likeness  the least likeness, from 0 to 1; 1 is the same text
     """
     import difflib  # noqa: PLC0415 (for a message only)
 

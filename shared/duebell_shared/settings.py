@@ -1,7 +1,7 @@
 """The settings of a scheduler, from the environment or given in code: one row each in SETTINGS.
 
-The checks, the environment's reading, the docs and, where a stack has the same, the parameters of the
-templates are made of this table. Only the attributes of `Settings`, which users read, stand beside it.
+This table generates the checks, the reading of the environment, the docs, and the parameters of the templates
+where a stack has the same setting. Only the attributes of `Settings`, which users read, are written by hand.
 """
 
 import os
@@ -21,13 +21,13 @@ from .errors import InvalidSettings, InvalidTask
 from .payloads.payload import MAX_BYTES
 from .quoting import quoted
 
-#: The name that stands for the stack of `duebell local` on the command line; no other can have it.
+#: On the command line, this name means the stack of `duebell local`; no other stack can have it.
 LOCAL = "local"
 
 #: More lanes mean more queries for each run, and a larger arming record.
 MAX_LANES = 64
 
-#: With more runs side by side, most of their time would be waiting for the arming record.
+#: With more runs side by side, they would spend most of their time waiting for the arming record.
 MAX_PARALLEL_RUNS = 16
 
 #: The changes that messages of the intake queue may ask for.
@@ -38,14 +38,14 @@ _MAX_RETENTION = timedelta(days=36500)
 
 
 class Precision(StrEnum):
-    """The precision of start times: EventBridge's minute, or the second, for which runs wait."""
+    """The precision of start times: EventBridge's minute, or the second. For the second, runs wait."""
 
     MINUTE = "minute"
     SECOND = "second"
 
 
 class AuditTo(StrEnum):
-    """The places that keep the changes by editors: the log alone, or the table as well."""
+    """Where changes by editors are kept: in the log alone, or in the table as well."""
 
     LOG = "log"
     TABLE = "table"
@@ -67,12 +67,12 @@ class Kind(msgspec.Struct, frozen=True):
     """A kind of value.
 
     type_   the type of the value
-    read    the value of a text; raises LookupError, OverflowError or ValueError
+    read    reads the value from a text; raises LookupError, OverflowError or ValueError
     words   what the value must be
-    values  the texts that it can be; none if it can be others
+    values  the texts that it can be, if only these are allowed; else empty
     least   the bounds of a number
     most    see least
-    fits    whether a value of the type is one of this kind
+    fits    whether a value of the type is allowed
     """
 
     type_: type = str
@@ -270,7 +270,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def head_start(self) -> timedelta:
-        """The time before a due date at which the rule rings, so that a run waits for it."""
+        """How long before a due date the rule rings, so that a run waits for that date."""
         return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
 
     @property
@@ -295,5 +295,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             if text.strip() or row.kind is _NAME:
                 given[field] = row.read(text.strip())
             else:
-                given.pop(field, None)  # as a template leaves what is not given
+                given.pop(field, None)  # a template sets it to "" if it is not given
         return cls(**given)

@@ -1,7 +1,7 @@
-"""Traces by OpenTelemetry, where the application itself has imported it; duebell never does.
+"""Traces by OpenTelemetry, if the application has imported it. duebell itself never imports it.
 
-A task keeps the W3C trace context of its add. An attempt is a span that is linked to it: the add may have
-ended weeks before. https://www.w3.org/TR/trace-context/ https://opentelemetry.io/docs/specs/semconv/messaging/
+A task keeps the W3C trace context of its add. An attempt is a span that is linked to the add, which may be
+weeks old. https://www.w3.org/TR/trace-context/ https://opentelemetry.io/docs/specs/semconv/messaging/
 """
 
 import sys
@@ -47,7 +47,7 @@ class AttemptSpan:
         return span
 
     def end(self, error: BaseException | None) -> None:
-        """End it, with the error that the attempt has failed with."""
+        """End the span, with the error of the attempt if it failed."""
         if error is not None:
             self._span.record_exception(error)
             self._span.set_status(self._trace.Status(self._trace.StatusCode.ERROR, type(error).__name__))

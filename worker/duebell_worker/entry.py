@@ -31,7 +31,7 @@ from .actions.registration import Registration
 from .log import emit, to_stdout
 from .worker import LambdaContext, Worker
 
-if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, the log is its owner's matter
+if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, its owner sets up the log
     to_stdout()
 
 
@@ -71,8 +71,8 @@ def given_environment() -> dict[str, str]:
 def connected_backend() -> Backend:
     """The backend of the environment, which the process keeps to its end. Raises InvalidSettings.
 
-    The clients are made of a hundred thousand objects. To look for garbage among them takes a tenth of a cold
-    start, and there is none. So Python does not look meanwhile, and passes over them later.
+    The clients are made of a hundred thousand objects. Garbage collection among them takes a tenth of a cold
+    start and finds nothing. So it is off meanwhile, and ignores these objects later.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -112,7 +112,7 @@ def _worker() -> Worker:
         # Problem: all processes that are restored from a snapshot would draw the same pauses. Solution: this
         # is the first invocation, after the snapshot, in each of them.
         random.seed()
-    with suppress(InvalidSettings):  # raised below, where it is told
+    with suppress(InvalidSettings):  # raised again below, where it is reported
         os.environ.update(given_environment())
     backend = connected_backend()
     registration = Registration(backend)

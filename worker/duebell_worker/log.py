@@ -41,7 +41,7 @@ def invocation(request: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        # Not the one before: of runs that overlap, one would leave its id for good.
+        # None, and not the id before: one of two overlapping runs would leave its id for good.
         _Invocation.request = None
 
 

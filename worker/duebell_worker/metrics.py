@@ -76,7 +76,7 @@ class Metrics:
     def count(
         self, action: str, outcome: Outcome, lateness_ms: int, parts: Mapping[str, int], now: datetime
     ) -> None:
-        """Count an attempt of this action that ended so, and started late by these parts."""
+        """Count an attempt of this action with its outcome, its lateness and the parts of its lateness."""
         action = action if action in self._actions else UNKNOWN
         self._outcomes[action][outcome] += 1
         self._lateness[action].append(lateness_ms)
@@ -105,7 +105,7 @@ class Metrics:
         self._write(now, dimensions, {"Lateness": self._lateness.pop(action), **values})
 
     def _flush_parts(self, now: datetime) -> None:
-        """Write the parts of which there are some. CloudWatch makes the percentiles of them."""
+        """Write the parts that are not all 0. CloudWatch computes their percentiles."""
         there = {name: values for name, values in self._parts.items() if any(values)}
         self._parts.clear()
         if there:
@@ -135,9 +135,9 @@ def queue_metrics(
     """Measure QueueDepth, Overdue and LaneBytes; those that cannot be read are left out.
 
     counts  counts the tasks of lanes, as `Lanes.counts`
-    heads  when the lanes that were just read must be read next: it saves counting those in which nothing
-           waits, or nothing is due
-    sizes  bytes that lanes hold, where the answers to the run's writes told
+    heads  when the lanes that were just read must be read next: lanes in which nothing waits, or nothing is
+           due, are not counted
+    sizes  bytes of the lanes that answers to the run's writes gave
 
     A count is paid for by the keys that it reads. So it reads a bounded number of them, and the arming record
     lets one run in five minutes count.

@@ -1,8 +1,8 @@
 """The long-running process: waits until something is due, runs it as a Lambda's run does, and waits again.
 
-It claims lanes by the arming record, as every run does, and no protocol of its own. While it waits it holds
-nothing: it reads the record from time to time, and claims lanes just before something is due in them. The
-rule stays armed for that, so that the Lambda does it when the process is gone.
+It claims lanes by the arming record, as every run does. While it waits it holds nothing: it reads the record
+from time to time, and claims lanes just before something is due in them. The rule stays armed for the same
+tasks, so that the Lambda runs them if the process is gone.
 """
 
 import logging
@@ -60,7 +60,7 @@ class Process:
     """
 
     def __init__(self, worker: Worker, *, drain_for: timedelta = DRAIN) -> None:
-        """`drain_for` is the time that actions have once the process is to end. Raises InvalidSettings."""
+        """`drain_for` is the time that actions have when the process must end. Raises InvalidSettings."""
         self.stop_at: datetime | None = None
         self.leave_at: datetime | None = None
         self.unfinished = 0
@@ -76,11 +76,11 @@ class Process:
         self._error: str | None = None
 
     def run(self) -> bool:
-        """Run what is due until `drain` was called; return whether all attempts came to their end.
+        """Run what is due until `drain` was called; return whether all attempts have ended.
 
         Makes the worker known first. A failure is logged, and the failed call is tried again, except for the
-        first read of the record. Raises AwsError, NotDeployed and NotArmed if that fails, or if the lanes
-        could not be given back in the end. They are free when the lease is over.
+        first read of the record. Raises AwsError, NotDeployed and NotArmed if that read fails, or if the
+        lanes could not be given back in the end. Such lanes are free when the lease is over.
         """
         self._read_record()
         self._worker.register()
@@ -95,7 +95,7 @@ class Process:
             self._wait(self._now() + pause)
         if self._run_id:  # the run failed, and may hold lanes still
             self._run()
-        # Actions whose run lost its lease have the time that those of other runs have, too.
+        # Actions whose run lost its lease have as much time as the actions of other runs.
         leave_at = self.leave_at or self._now()
         while self._abandoned and self._now() < leave_at:
             self._sleep(leave_at)
@@ -105,14 +105,14 @@ class Process:
 
     @property
     def _abandoned(self) -> int:
-        """The number of actions that still run in their time, although their run lost its lease."""
+        """The number of actions that still run within their time-out, although their run lost its lease."""
         return self._worker.kept_places - self._worker.lost_places
 
     def drain(self) -> None:
-        """Start no task from now on, give those that run their time, and end."""
+        """Start no task from now on, give running tasks their time, and end."""
         if self.stop_at is None:
             now = self._now()
-            # In this order: a run that sees the second reads the first.
+            # In this order: a run that sees `stop_at` then reads the new `leave_at`.
             self.leave_at = now + self._drain_for
             self.stop_at = now
             emit("process_drains", ends_by=self.leave_at)
@@ -191,5 +191,5 @@ class Process:
 
 
 def _pauses() -> Iterator[float]:
-    """Seconds until what failed is tried again, from the first failure in a row on."""
+    """Seconds until a failed call is tried again, after each failure in a row."""
     return pauses(1.0, 32.0, tries=sys.maxsize)

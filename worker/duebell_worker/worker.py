@@ -65,7 +65,7 @@ _DELIVERIES = "DUEBELL_DELIVERIES"
 #: The sources of the events of rules and of schedules.
 _BELLS = {"aws.events", "aws.scheduler"}
 
-#: So often a run is tried again in one invocation, if AWS is unavailable.
+#: The times that a run is tried again in one invocation, if AWS is unavailable.
 _MORE_TRIES = 5
 
 
@@ -91,8 +91,8 @@ class Worker:
         """Settings default to the environment's, the session to the AWS SDK's own.
 
         concurrency  the most actions that run at a time
-        backend      stands in for settings and session, for tests with a clock of their own
-        pool         makes the pool of threads that they run in, for tests likewise
+        backend      replaces settings and session, for tests with a clock of their own
+        pool         makes the pool of threads that actions run in; also for tests
         """
         if concurrency < 1:
             raise ValueError(f"concurrency must be 1 or more, not {concurrency}")
@@ -129,7 +129,7 @@ class Worker:
     def reuse(self, backend: Backend) -> None:
         """Use this backend, made of the environment, unless this worker has settings or a session of its own.
 
-        To make another one would take a cold start a tenth of a second.
+        Another one would make a cold start a tenth of a second longer.
         """
         if self._settings or self._session or self._given_backend or "backend" in vars(self):
             return
@@ -167,7 +167,7 @@ class Worker:
     def set_editor(self, editor: "Editor | None") -> "Editor | None":
         """Have the actions' `add` use another editor: one that says who adds, or one over another queue.
 
-        Returns the one that was set before, or None; None stands for the worker's own.
+        Returns the editor that was set before. None stands for the worker's own editor.
         """
         before, self._editor = self._editor, editor
         return before
@@ -208,8 +208,8 @@ class Worker:
         `Editor.add`.
 
         An attempt that takes longer than `timeout` has failed then, as `TimedOut`. A later result is not
-        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns.
-        An attempt of a `stoppable` action is told when it is to stop: see `stopping`.
+        recorded. A coroutine is cancelled; another function keeps its thread and place until it returns. An
+        attempt of a `stoppable` action is told when it must stop: see `stopping`.
 
         With `keep_result`, its return value is kept as `task.result`, if that is at most 4 KB as JSON. If it
         cannot be kept, `task.result_error` says why, and the task is done all the same.
@@ -270,7 +270,7 @@ class Worker:
         self._has_declared_deliveries = True
 
     def _add(self, action: _Action) -> _Action:
-        """Register an action, or the one of a delivery. Raises ValueError if its name cannot be had."""
+        """Register an action, or the one of a delivery. Raises ValueError if its name is not free."""
         name = action.name
         if is_reserved(name):
             raise ValueError(
@@ -296,8 +296,8 @@ class Worker:
 
         It stands above `@worker.action`: `@worker.recurring("cron(0 9 ? * * *)", timezone="Asia/Tokyo")`.
         `duebell deploy`, `duebell sync` and `Editor.sync` make the queue as the code declares it. They add
-        and change tasks, and cancel those that are declared no more. A paused task stays paused. The other
-        arguments are those of `Editor.add`, but for those of one-off tasks, `start`, `end` and `max_runs`.
+        and change tasks, and cancel tasks that are no longer declared. A paused task stays paused. The other
+        arguments are those of `Editor.add`, without `start`, `end`, `max_runs` and those of one-off tasks.
 
         Raises TypeError, ValueError, InvalidTask and InvalidSchedule.
         """
@@ -318,20 +318,20 @@ class Worker:
     def run(self, *, time_left: timedelta | None = None) -> RunReport:
         """Run everything that is due, and re-arm the rule. Returns what was done.
 
-        time_left  stop in good time before this is over; what is left then is for the next run. Meanwhile,
-                   wait for what is due soon if the precision is "second", and share what is too much
+        time_left  stop in good time before this is over; the next run does the rest. Until then, wait for
+                   tasks due soon if the precision is "second", and hand lanes over if too much is due
 
-        Raises AwsError, NotArmed and NotDeployed; what could not be run then is run when the lease ends.
+        Raises AwsError, NotArmed and NotDeployed; the tasks that are left are then run when the lease ends.
         """
         return self._run(uuid.uuid4().hex, self.backend, time_left)
 
     def handler(self, event: object, context: LambdaContext) -> dict[str, Any]:
         """The Lambda handler: one run within the invocation's time, of the lanes that the event says, or all.
 
-        The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, it most often
-        died. Then this one first waits for the end of that lease: about a minute, when Lambda tries again. If
-        AWS is unavailable, the run is tried again: the ring that started it does not come twice, and Lambda
-        invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
+        The run's id is `<request id>.<nonce>`. If another try of the same request holds lanes, that try has
+        most often died. Then this one first waits for the end of that lease: about a minute, when Lambda
+        tries again. If AWS is unavailable, the run is tried again: the ring that started it does not come
+        twice, and Lambda invokes only three times. Raises AwsError, NotArmed and NotDeployed in the end.
         """
         with invocation(getattr(context, "aws_request_id", None)):
             if not self._is_registered:
@@ -354,7 +354,7 @@ class Worker:
 
     @property
     def kept_places(self) -> int:
-        """The number of places that attempts keep for which no run waits any more, in this process."""
+        """The number of places in this process that are kept by attempts for which no run waits any more."""
         return sum(attempt.keeps_place for attempt in self._overrunning)
 
     @property
@@ -379,7 +379,7 @@ class Worker:
             backend=backend,
             actions={**BUILT_IN, **self._actions},
             pool=self._make_pool(self._concurrency),
-            # At least one: a process of Lambda whose places are all lost goes on with it.
+            # At least one free place: a process of Lambda that has lost all others goes on with it.
             places=self._concurrency if host else max(self._concurrency, self.kept_places + 1),
             overrunning=self._overrunning,
             random=Random(random()),
@@ -409,7 +409,7 @@ def lanes_in(event: object) -> tuple[int, ...] | None:
 
 
 def rang_at(event: object) -> datetime | None:
-    """The time of the ring that this event tells of; None for another event.
+    """The time of the ring, if this is the event of one; else None.
 
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-events-structure.html
     """

@@ -1,4 +1,4 @@
-"""Django's tasks on duebell: the backend that adds them, and what makes a worker run them.
+"""Django's tasks on duebell: the backend that adds them, and `register_tasks`, by which a worker runs them.
 
 TASKS = {"default": {"BACKEND": "duebell.contrib.django.DuebellBackend"}}
 

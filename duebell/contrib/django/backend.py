@@ -30,12 +30,12 @@ from .results import result_of, stored_priority
 
 @cache
 def _editor_of_the_environment() -> Editor:
-    """One for the process: Django makes a backend for each thread, and the clients take a moment to make."""
+    """One editor for the process: Django makes a backend for each thread, and making clients takes time."""
     return Editor.from_env()
 
 
 def modules_of_apps() -> list[str]:
-    """The modules `tasks` of the installed apps, which it imports."""
+    """Import the modules `tasks` of the installed apps; return their names."""
     having = [one.name for one in apps.get_app_configs() if module_has_submodule(one.module, "tasks")]
     return [import_module(f"{name}.tasks").__name__ for name in having]
 
@@ -126,7 +126,7 @@ class DuebellBackend(BaseTaskBackend):
                 return result_of(stored, task, backend=self.alias)
         except (TaskNotFound, InvalidInput, DjangosInvalidTask, InvalidTaskBackend) as error:
             raise TaskResultDoesNotExist(result_id) from error
-        raise TaskResultDoesNotExist(result_id)  # it is an action, but none of Django's tasks
+        raise TaskResultDoesNotExist(result_id)  # its action is none of Django's tasks
 
 
 def _due(run_after: datetime | None) -> datetime | timedelta:

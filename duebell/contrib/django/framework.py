@@ -1,6 +1,6 @@
 """The names of Django's tasks framework, wherever this Django has them.
 
-Django 6.0 has them in `django.tasks`. Before that, they are those of its backport, the package django-tasks.
+Django 6.0 has them in `django.tasks`. For older releases, the package django-tasks, a backport, has them.
 https://docs.djangoproject.com/en/6.0/topics/tasks/
 """
 

@@ -40,7 +40,7 @@ _NONE_OF_THESE = "duebell.contrib.django.AttemptFailed"
 #: Django's highest priority.
 _MOST = 100
 
-#: Stands for runs whose ids are not kept: only the last one's is.
+#: Stands for a run whose id is not kept: only the last run's id is.
 _UNKNOWN_RUN = "unknown"
 
 
@@ -87,7 +87,7 @@ class DuebellResult(TaskResult):
 def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
     """The result of the stored task: of `task`, with the arguments and priority that it was enqueued with.
 
-    backend  the alias to use if the stored task does not tell its own
+    backend  the alias to use if the stored task names none
     """
     call = _call_of(stored, backend)
     changes: dict[str, Any] = {name: getattr(call, name) for name in ("queue_name", "backend", "priority")}
@@ -117,7 +117,7 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
 
 
 def _call_of(stored: StoredTask, backend: str) -> Call:
-    """The call that the payload says; one without arguments if the payload was dropped, or is none."""
+    """The call in the payload; a call without arguments if the payload was dropped, or is no call."""
     try:
         given = {"backend": backend, **stored.payload}
         return msgspec.convert(given, Call)

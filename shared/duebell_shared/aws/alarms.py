@@ -1,4 +1,4 @@
-"""The alarms of a scheduler in CloudWatch, and whether they tell anybody."""
+"""The alarms of a scheduler in CloudWatch, and whether they notify anybody."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -8,13 +8,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from .intake_queue import DEAD_LETTERS, DeadLetters
 
-#: SNS gives this in place of the ARN of a subscription whose address has not agreed.
+#: SNS returns this in place of the ARN if nobody has confirmed the subscription.
 #: https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html
 _PENDING = "PendingConfirmation"
 
 
 class Silence(StrEnum):
-    """The reason why nobody is told."""
+    """The reason why nobody is notified."""
 
     NO_ALARMS = "there are no alarms"
     NO_TARGET = "the alarms tell nobody"
@@ -29,7 +29,7 @@ class Alarms:
         self._connect = connect
 
     def silence(self) -> Silence | None:
-        """The reason why nobody is told when tasks fail; None if somebody is, or if it may not be seen."""
+        """The reason why nobody is notified when tasks fail; None if somebody is, or if a call fails."""
         try:
             told = [alarm["AlarmActions"] if alarm["ActionsEnabled"] else [] for alarm in self._alarms()]
             targets = {target for targets in told for target in targets}
@@ -42,7 +42,7 @@ class Alarms:
             return None
 
     def _alarms(self) -> Iterator[Any]:
-        """The scheduler's own: another one's name may begin with this one's."""
+        """The alarms of this scheduler only: the name of another scheduler may begin with this name."""
         queues = (DeadLetters.LOST_RINGS, DeadLetters.FAILED_RUNS, DeadLetters.INTAKE + DEAD_LETTERS)
         own = {self._scheduler, *(f"{self._scheduler}-{part}" for part in (*queues, "heartbeat"))}
         pages = self._connect("cloudwatch").get_paginator("describe_alarms")
@@ -52,7 +52,7 @@ class Alarms:
                     yield alarm
 
     def _is_heard(self, target: str) -> bool:
-        """Return False for a topic without a subscriber who has agreed; all else is taken to be heard."""
+        """Return False for a topic without a confirmed subscriber. Any other target counts as heard."""
         if ":sns:" not in target:
             return True
         pages = self._connect("sns").get_paginator("list_subscriptions_by_topic")

@@ -1,8 +1,8 @@
-"""Sessions of the AWS SDK, which make its clients by settings that the SDK finds in the environment.
+"""Sessions of the AWS SDK. They make clients with the settings that the SDK finds in the environment.
 
-The SDK reads the descriptions of AWS's services with Python's own JSON, and looks into four hundred folders.
-This takes half of the time to make its clients, so a loader of our own reads them. The endpoints
-of all services are 1.2 MB: it decodes only those that the SDK asks for.
+The SDK reads the descriptions of AWS's services with Python's own JSON, and searches four hundred folders.
+This takes half of the time to make its clients, so a loader of our own reads the descriptions. The endpoints
+of all services are 1.2 MB: the loader decodes only endpoints that the SDK asks for.
 """
 
 import gzip
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 def client_maker(session: "boto3.Session | botocore.session.Session | None") -> Callable[..., Any]:
-    """The function that makes clients, by the name of a service: the session's, or the environment's own.
+    """The function that makes a client for a named service: of this session, or of one from the environment.
 
-    The environment's own session is botocore's: boto3 takes a cold start a tenth longer to import. Raises the
-    SDK's ProfileNotFound.
+    The session from the environment is botocore's: to import boto3 makes a cold start a tenth longer. Raises
+    the SDK's ProfileNotFound.
     """
     if session is None:
         session = _environments_session()
@@ -66,7 +66,7 @@ class QuickLoader(Loader):
 
 
 class _QuickFileLoader(JSONFileLoader):
-    """Reads the files with msgspec; what that refuses, as the SDK does."""
+    """Reads the files with msgspec. Reads a file that msgspec refuses as the SDK does."""
 
     def load_file(self, file_path: str) -> Any:
         try:
@@ -100,7 +100,7 @@ class _Lazy(Mapping[str, Any]):
 
 
 def _endpoints(content: bytes) -> dict[str, Any]:
-    """The endpoints of all services: the SDK looks up few of them."""
+    """The endpoints of all services, decoded when they are looked up: the SDK needs few of them."""
     found: dict[str, Any] = msgspec.json.decode(content, type=_PARTITIONS)
     for partition in found["partitions"]:
         for name, value in partition.items():
@@ -119,7 +119,7 @@ def _content(path: str) -> bytes | None:
 
 
 def way_out(failure: object) -> str:
-    """A hint to put after an error of the SDK: without credentials, or if the call went to this machine."""
+    """A hint to append to an SDK error, if credentials are missing or the call went to this machine."""
     if isinstance(failure, NoCredentialsError):
         return ": set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
     url = failure.kwargs.get("endpoint_url") if isinstance(failure, BotoCoreError) else None

@@ -1,4 +1,4 @@
-"""The queues of a stack in SQS: how many messages wait, when one comes again, and dead letters."""
+"""The queues of a stack in SQS: count messages, delay their next delivery, and send dead letters."""
 
 import json
 import logging
@@ -67,7 +67,7 @@ class Sqs:
             return self._clients[region]
 
     def count(self, name: str, *, region: str, account: str) -> int:
-        """Count the messages of a queue that wait, are in work or come again, as SQS estimates it.
+        """Count the messages of a queue that wait, are in flight or are delayed, as SQS estimates it.
 
         Raises ClientError and BotoCoreError.
         """
@@ -78,9 +78,9 @@ class Sqs:
 
 
 def put_back(client: Any, url: str, seconds: Mapping[str, int]) -> None:
-    """Have messages come again in so many seconds, given by the receipts of their deliveries.
+    """Have messages delivered again after so many seconds, given by receipt handle.
 
-    Refusals by SQS are logged: the message comes after the queue's visibility timeout.
+    Refusals by SQS are logged: such a message comes again after the queue's visibility timeout.
     https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_ChangeMessageVisibilityBatch.html
     """
     every = list(seconds.items())
@@ -99,7 +99,7 @@ def put_back(client: Any, url: str, seconds: Mapping[str, int]) -> None:
 
 
 def bury(client: Any, url: str, letters: Sequence[DeadLetter]) -> list[bool]:
-    """Send these to the queue with this URL. Returns for each whether SQS has taken it; logs refusals."""
+    """Send these letters to the queue with this URL. Returns for each if SQS has taken it; logs refusals."""
     taken = [False] * len(letters)
     sizes = (len(one.body.encode()) + len(json.dumps(dict(one.attributes))) for one in letters)
     for places in in_calls(enumerate(sizes)):
@@ -118,7 +118,7 @@ def is_missing(error: Exception) -> bool:
 
 
 def queue_url(client: Any, account: str, name: str) -> str:
-    """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
+    """The queue's URL, built here: a call of GetQueueUrl would need one more permission."""
     return f"{client.meta.endpoint_url.rstrip('/')}/{account}/{name}"
 
 

@@ -1,6 +1,6 @@
 """The arming protocol: the arming record, the rule, and the order of steps between them.
 
-`arming.py` says what each step guarantees; here processes wait for each other.
+`arming.py` says what each step guarantees. This module makes processes wait for each other.
 """
 
 import json
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("duebell.armer")
 
-#: The longest time for which one process keeps others from calling PutRule. Longer than the calls it makes
-#: meanwhile, and shorter than LEAD, so that a ring it sets is never over before the rule is set.
+#: The longest time for which one process keeps others from calling PutRule. Longer than its calls meanwhile,
+#: and shorter than LEAD: the minute of the ring is never over before the rule is set.
 HOLD = timedelta(seconds=20)
 
-#: The part of a hold in which its calls must end: one without an answer may still take effect in the rest.
+#: Calls must end within this part of a hold: an unanswered call may still take effect in the rest.
 _CALLING = HOLD - CALL_LIMIT
 
 #: The longest wait of a caller for the rule to be confirmed before it gives up with NotArmed.
@@ -48,7 +48,7 @@ _TRY_AGAIN = "call ensure_armed() to try again"
 
 
 class Function:
-    """The worker's Lambda, invoked directly for what is due sooner than the rule can ring.
+    """The worker's Lambda, invoked directly for tasks that are due sooner than the rule can ring.
 
     `connect` makes its client, when it is first needed: that takes time.
     """
@@ -60,7 +60,7 @@ class Function:
         self._lock = threading.Lock()
 
     def start(self, lanes: Sequence[int] | None = None) -> bool:
-        """Start a run, which goes on by itself: for these lanes, or for all that are free.
+        """Start a run without waiting for it: for these lanes, or for all free lanes.
 
         Logs an error and returns False if it could not be started: the rule still rings.
         """
@@ -85,7 +85,7 @@ def arming_event() -> dict[str, object]:
 
 
 class LanesChanged(Exception):
-    """The queue has more lanes than the new tasks were placed by: the caller places them anew."""
+    """The queue was given more lanes after the new tasks were placed: the caller places the tasks again."""
 
 
 class Armer(msgspec.Struct, eq=False):
@@ -110,10 +110,10 @@ class Armer(msgspec.Struct, eq=False):
         return record if record and record.lanes else self._make(record)
 
     def lower(self, dues: Mapping[int, datetime], *, lanes: int | None = None) -> ArmingRecord:
-        """Have these lanes looked at no later than this, with the rule set; return the record as it is then.
+        """Have the rule ring for these lanes by their times in `dues`. Return the record after that.
 
-        `lanes` is the number of lanes that new tasks were placed by. Raises LanesChanged when the queue has
-        more by now, and NotArmed.
+        `lanes` is the number of lanes by which new tasks were placed. Raises LanesChanged when the queue has
+        more lanes by now, and NotArmed.
         """
 
         def lower(record: ArmingRecord) -> ArmingRecord:
@@ -135,14 +135,14 @@ class Armer(msgspec.Struct, eq=False):
     ) -> ArmingRecord:
         """Apply a transition by compare-and-swap, repeated on the newest record until it is stored.
 
-        A transition that changes nothing writes nothing. Raises NotArmed when others keep getting in first.
+        A transition that changes nothing writes nothing. Raises NotArmed when others keep coming first.
 
         seen     the record as it was seen last: the first try saves a read, and fails if it has changed since
-        applier  takes hold of the rule by the same write if the rule must then be set. `ensure` sets it. Each
-                 call needs a name of its own
+        applier  a new name for each call: if the rule must be set, the same write takes hold of it in this
+                 name, and `ensure` then sets it
 
-        Problem: the answer to a write is lost, and the SDK's next try of it is refused. It looks as if others
-        had got in first, and nobody would hold the rule. Solution: the name tells whose write it was.
+        Problem: the answer to a write is lost, and the SDK's next try is refused, as if another process had
+        come first. Nobody would hold the rule. Solution: the name shows whose write it was.
         """
         give_up = self.clock() + PATIENCE
         for tries in range(_TRIES):
@@ -164,11 +164,11 @@ class Armer(msgspec.Struct, eq=False):
         raise NotArmed("the arming record kept changing", way_out=_TRY_AGAIN)
 
     def ensure(self, record: ArmingRecord | None = None, *, applier: str | None = None) -> ArmingRecord:
-        """Set the rule to where the record wants it, unless it is confirmed to be there.
+        """Set the rule to ring for the record's target, unless it is confirmed to do so.
 
-        At most one PutRule is under way at any time, and everyone else waits for it. `record` is the newest
-        one if the caller has just seen it, and `applier` that of its `change`. Raises NotArmed when it cannot
-        be confirmed.
+        At most one PutRule is under way at any time, and all other processes wait for it. `record` is the
+        newest record, if the caller has just seen it. `applier` is the name given to `change`. Raises
+        NotArmed when the rule cannot be confirmed.
         """
         give_up = self.clock() + PATIENCE
         failure: DuebellError | None = None
@@ -214,7 +214,7 @@ class Armer(msgspec.Struct, eq=False):
             _LOG.warning("no run was started directly, so the rule will do it: %s", error)
 
     def call(self) -> bool:
-        """Tell whether the caller is to start a run directly: one is needed, and nobody else starts it."""
+        """Tell whether the caller must start a run directly: a run is needed, and nobody else starts one."""
         is_mine = False
 
         def call(record: ArmingRecord) -> ArmingRecord:
@@ -227,7 +227,7 @@ class Armer(msgspec.Struct, eq=False):
         return is_mine
 
     def heads(self, lanes: Iterable[int]) -> dict[int, datetime]:
-        """Read when each of these lanes must be looked at. One that cannot be read is due now.
+        """Read the earliest due time of each of these lanes. A lane that cannot be read counts as due now.
 
         Raises AwsError, NotDeployed when none can be read.
         """
@@ -244,7 +244,7 @@ class Armer(msgspec.Struct, eq=False):
         return dict(zip(lanes, due, strict=True))
 
     def verify(self) -> ArmingRecord:
-        """Compare the record with the queue and with the rule, which others may change, and `ensure`."""
+        """Compare the record with the queue and the rule, which other programs may change; then `ensure`."""
         record = self.read()
         while record.is_held_too_long(self.clock()):
             record = self._make(record)
@@ -269,8 +269,8 @@ class Armer(msgspec.Struct, eq=False):
                 within=taken_at + _CALLING - self.clock(),
             )
         except (AwsRefused, NotDeployed):
-            # It had no effect, so nobody needs to wait for our hold to end. After a time-out they do: the
-            # call may yet land.
+            # The call had no effect, so no process needs to wait for our hold to end. After a time-out they
+            # must wait: the call may still take effect.
             self.change(lambda newest: newest.unheld() if newest.applier == me else newest)
             raise
 
@@ -313,7 +313,7 @@ class _Hold:
         self._since = NEVER
 
     def is_over(self, record: ArmingRecord, now: datetime) -> bool:
-        """Tell whether the hold in the record, which may have been seen before, is over for certain."""
+        """Tell whether the record's hold is certainly over: this process has seen it for HOLD or longer."""
         holder = (record.applier, record.applier_until)
         if holder != self._holder:
             self._holder, self._since = holder, now

@@ -9,7 +9,7 @@ order of steps around it, in `armer.py`, makes the promise:
   lane's due to never *before* it reads the queue's head, so that the record shows all that is added from then
   on. The rule rings again some minutes after its minute. If such an echo comes soon after the end of the
   lease, it is the watchdog, and the rule is not set;
-* `armed` is unknown from before a PutRule until it is confirmed, and only one process at a time may make it.
+* `armed` is unknown from before a PutRule until it is confirmed. Only one process at a time may call PutRule.
 """
 
 from collections.abc import Collection, Mapping
@@ -39,7 +39,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
     """The results of the run that gave lanes back last.
 
     run              its id
-    finished_at      when it did
+    finished_at      when it gave them back
     done, retried, failed, expired, snoozed   attempts with this outcome
     lateness_max_ms  the latest start, in milliseconds after it was due; None when nothing was started
     tzdata           the release of the worker's time zones; None if it did not say
@@ -59,7 +59,7 @@ class LastRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LateRing(msgspec.Struct, frozen=True, kw_only=True):
-    """A ring that started no run in time, so that a later one did, most likely its echo. Times are UTC.
+    """A ring that started no run in time. A later ring did, most likely its echo. Times are UTC.
 
     minute   the minute that the rule was set to
     came_at  when the next run claimed its lanes
@@ -70,7 +70,7 @@ class LateRing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Fullest(msgspec.Struct, frozen=True, kw_only=True):
-    """The fullest lane as it was measured last: DynamoDB measures whole GB, with a write, now and then.
+    """The fullest lane at its last measurement: DynamoDB answers some writes with a lane's size in whole GB.
 
     bytes        of its item collection: tasks that wait and history; the index of the past is no part of it
     measured_at  when it was measured
@@ -99,12 +99,12 @@ _LONGEST = timedelta(hours=1)
 #: The longest time in which a run that was called directly claims its lanes, before another one is called.
 _CALL = timedelta(seconds=10)
 
-#: A count of depth and overdue tasks holds for this long: then many runs cost little.
+#: A count of depth and overdue tasks is valid for this long, so that many runs cost little.
 _COUNT_HOLDS = timedelta(minutes=5)
 
 
 class Lane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One partition of the queue: when someone must look at it, and which run holds it until when."""
+    """One partition of the queue: when a run must read it, and which run holds it until when."""
 
     due: Instant = NEVER
     owner: str | None = None
@@ -124,7 +124,7 @@ def before(due: datetime, head_start: timedelta) -> datetime:
 
 
 class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The time that the rule must ring for, by the lanes, and what is known of the rule.
+    """The lanes, from which follows when the rule must ring, and the known state of the rule.
 
     lanes          each lane's due and lease
     armed          the target that the rule is confirmed to ring for, or the end of a lease that an echo rings
@@ -172,7 +172,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.echo_of or self.rings_at
 
     def is_being_applied(self, now: datetime, *, skew: timedelta = MOST_SKEW) -> bool:
-        """Tell whether a PutRule may be under way, or may take effect yet; clocks differ by `skew`."""
+        """Tell whether a PutRule may be under way, or may still take effect; clocks differ by `skew`."""
         return self.applier is not None and self.applier_until + skew > now
 
     @property
@@ -191,10 +191,10 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return min((lane.until for lane in self.lanes if lane.owner), default=NEVER)
 
     def is_settled(self, now: datetime) -> bool:
-        """Tell whether the rule is where it must be, and has not missed its minute.
+        """Tell whether the rule is set as it must be, and has not missed its minute.
 
-        An earlier target is no reason to set it if it rings soon enough. An echo may ring a while after the
-        end of a lease, but not after what is due in a free lane.
+        An earlier target is no reason to set the rule if it rings soon enough for that. An echo may ring a
+        while after the end of a lease, but not too late for a free lane.
         """
         if self.armed is None:
             return False
@@ -212,7 +212,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def rings_too_late(self, now: datetime) -> bool:
         """Tell whether a run should be called directly, as the rule rings too late for what is due.
 
-        Lanes that are held do not count, for their runs look at them.
+        Lanes that are held do not count, because their runs read them.
         """
         if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
@@ -224,7 +224,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return is_near and (self.rings_at is None or self.rings_at > ceil_to_minute(start_by))
 
     def free_due(self, now: datetime) -> datetime:
-        """The earliest due or end of a lease, of the lanes that a run may claim now; NEVER without any."""
+        """The earliest due, or end of a lease, of the lanes that a run may claim now; NEVER if none."""
         free = [lane for lane in self.lanes if lane.is_free(now)]
         return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
 
@@ -232,7 +232,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
-        """Tell whether a lease, or a hold on the rule, is too long: by an edit, or a wrong clock."""
+        """Tell whether a lease, or a hold on the rule, is too long, because of an edit or a wrong clock."""
         ends = [lane.until for lane in self.lanes if lane.owner]
         ends += [self.applier_until] if self.applier else []
         ends += [self.relaner_until] if self.relaner else []
@@ -251,7 +251,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     # Transitions of an editor.
 
     def lowered(self, dues: Mapping[int, datetime]) -> Self:
-        """With each of these lanes due no later than this. Only a run raises a lane's due.
+        """With each of these lanes due no later than its time in `dues`. Only a run raises a lane's due.
 
         The run that holds a lane may have read its head already, so the due of a held lane must be lowered.
         All free lanes are claimed together, and their heads are read after that. So the earliest due among
@@ -266,13 +266,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return record
 
     def limited(self, rev: int, *, now: datetime) -> Self:
-        """With limits at this `rev`, which are written before, and every lane looked at now."""
+        """With limits at this `rev`, and every lane due now. The limits are written before this change."""
         return replace(self.lowered(dict.fromkeys(range(len(self.lanes)), now)), limits=max(rev, self.limits))
 
     # Transitions of a relaner, which gives the queue more lanes.
 
     def relaning(self, relaner: str, *, until: datetime) -> Self:
-        """`relaner` gives the queue more lanes. Runs claim no lanes until then, and leave those they hold."""
+        """`relaner` gives the queue more lanes. Until `until`, runs claim no lanes and give theirs back."""
         return replace(self.renewed(relaner, until=until), relaner=relaner, relaner_until=until)
 
     def widened(self, lanes: int) -> Self:
@@ -292,12 +292,12 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def claimed(
         self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
     ) -> Self:
-        """All free lanes, or `only` some, held by `owner` until then. It will read their heads.
+        """All free lanes, or `only` some, held by `owner` until `until`. It then reads their heads.
 
         The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
-        the target. Other free lanes become due as soon as any was: `lowered` relies on that. Also a run that
-        finds no free lane, because clocks differ and the lease it was rung for is held still, counts the rule
-        as unarmed.
+        the target. Other free lanes get the earliest due of all free lanes: `lowered` relies on that. A run
+        may find no free lane: clocks differ, and the lease that the rule rang for is still held. Then the
+        rule counts as unarmed too.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
         free = [] if self.is_relaned(now) else free
@@ -316,7 +316,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return replace(record, called_at=None, late_ring=late).rung(now, record.lease_end)
 
     def renewed(self, owner: str, *, until: datetime) -> Self:
-        """The lanes that `owner` holds, held until then. An echo that comes soon after is the watchdog."""
+        """The lanes that `owner` holds, held until `until`. An echo that comes soon after is the watchdog."""
         mine = self.lanes_of(owner)
         record = self._with({number: replace(self.lanes[number], until=until) for number in mine})
         return record.echoing(self.echo_of, record.lease_end) if self.echo_of else record
@@ -331,24 +331,24 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}
 
     def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
-        """The lanes of `heads` that `owner` holds given back, due at their head or an add since `cleared`."""
+        """The lanes of `heads` that `owner` holds given back: due at their head or an add since `cleared`."""
         mine = [number for number in self.lanes_of(owner) if number in heads]
         record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
         return replace(record, last_run=run) if mine and run else record
 
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
-        """These lanes given back for runs that are started for them now, so that nobody calls another."""
+        """These lanes given back for runs that are started for them now. No process calls another run."""
         return replace(self.released(owner, heads), called_at=now)
 
     # Measurements of runs.
 
     def counting(self, now: datetime) -> Self:
-        """Counted now, by the run that makes this change, if the last count of the depth is too old."""
+        """With `counted_at` now, if the last count is too old: the run that makes this change counts."""
         is_known = self.counted_at is not None and now - _COUNT_HOLDS < self.counted_at <= now + MOST_SKEW
         return self if is_known else replace(self, counted_at=now)
 
     def measured(self, sizes: Mapping[int, int], now: datetime) -> Self:
-        """With the sizes of these lanes in bytes. Changes nothing while the fullest one holds as many GB."""
+        """With the sizes of these lanes in bytes. Changes nothing while the fullest lane holds as many GB."""
         known = self.fullest
         sizes = {known.lane: known.bytes, **sizes} if known else sizes
         lane, size = max(sizes.items(), key=lambda lane_size: lane_size[1], default=(0, 0))
@@ -388,13 +388,13 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     # Transition of a process that wants a run at once.
 
     def called(self, now: datetime) -> Self:
-        """Called now, by the process that makes this change, if a run must be called directly."""
+        """With `called_at` now, if a run must be called directly: whoever makes this change calls it."""
         return replace(self, called_at=now) if self.rings_too_late(now) else self
 
     # Transitions of a process that sets the rule.
 
     def applying(self, applier: str, *, until: datetime) -> Self:
-        """`applier` alone may call PutRule until then; where the rule stands is unknown meanwhile."""
+        """Only `applier` may call PutRule until `until`. Meanwhile the minute of the rule is unknown."""
         return replace(self.unarmed(), applier=applier, applier_until=until)
 
     def confirmed(
@@ -408,8 +408,8 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ) -> Self:
         """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
 
-        Within its hold that is certain, and it gives up its hold, unless a try of its call may still take
-        effect. Later the minute may be over, or another process may have set the rule.
+        Within its hold that is certain. The hold then ends, unless a try of its call may still take effect.
+        After the hold, the minute may be over, or another process may have set the rule.
         """
         if self.applier != applier:
             return self.disputed()
@@ -429,7 +429,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return replace(self, armed=None, rings_at=None, echo_of=None)
 
     def rung(self, now: datetime, lease_end: datetime) -> Self:
-        """The rule has rung. If that was in the minute it is set to, its echo may be the watchdog."""
+        """The rule has rung. If it rang in the minute that it is set to, its echo may be the watchdog."""
         has_rung = self.rings_at is not None and self.rings_at <= now and self.echo_of is None
         return self.echoing(self.rings_at, lease_end) if self.rings_at and has_rung else self.unarmed()
 
@@ -441,7 +441,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return replace(self, armed=lease_end, rings_at=echo, echo_of=minute)
 
     def ringing_ahead(self, head_start: timedelta) -> Self:
-        """With the rule to ring this long before due dates: as long as the worker waits for them."""
+        """With the rule ringing this long before due dates. The worker waits from then to the due date."""
         return replace(self, head_start=head_start)
 
     def _with(self, changed: Mapping[int, Lane]) -> Self:

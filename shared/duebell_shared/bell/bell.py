@@ -29,15 +29,15 @@ Setting = tuple[Callable[..., Any], dict[str, Any]]
 #: The longest that one call about the bell may take: the client's connect and read time-outs together.
 CALL_LIMIT = timedelta(seconds=6)
 
-#: AWS accepts a call for so long after its signature, so an unanswered one may take effect until then.
+#: AWS accepts a call for this time after its signature, so an unanswered call may take effect until then.
 #: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-troubleshooting.html
 _ACCEPTED_FOR = timedelta(minutes=5)
 
 #: Tries of a call that fails.
 _TRIES = 8
 
-#: Refusals of a call, without an effect, that another try may not meet. PutRule answers the first in
-#: practice, UpdateSchedule the second, and no retry mode of the SDK covers them.
+#: Refusals that had no effect, and after which another try may succeed. In practice, PutRule answers with the
+#: first and UpdateSchedule with the second. No retry mode of the SDK covers these two.
 #: https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html#API_PutRule_Errors
 #: https://docs.aws.amazon.com/scheduler/latest/APIReference/API_UpdateSchedule.html#API_UpdateSchedule_Errors
 _PASSING = {
@@ -48,7 +48,7 @@ _PASSING = {
     "TooManyRequestsException",
 }
 
-#: From this HTTP status on the server failed: the call may have taken effect, or may yet.
+#: From this HTTP status on the server failed: the call may have taken effect, or may still do so.
 _SERVER_FAILED = 500
 
 
@@ -62,7 +62,7 @@ class BellKind(StrEnum):
 class BellState(msgspec.Struct, frozen=True, kw_only=True):
     """The bell as AWS has it.
 
-    role  of a rule, its own; of a schedule, the one in which it calls its target
+    role  the role of a rule itself; for a schedule, the role in which it calls its target
     """
 
     expression: str
@@ -73,7 +73,7 @@ class BellState(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> tuple[str, str]:
-        """The region and the account that the bell is in; empty if its ARN does not tell."""
+        """The region and the account that the bell is in; empty if its ARN has none."""
         match self.arn.split(":"):
             case [_, _, _, region, account, *_]:
                 return region, account
@@ -93,12 +93,12 @@ class Bell(ABC):
     """The bell of this name, of one kind.
 
     The client must not retry by itself, and must time out within CALL_LIMIT. The arming protocol relies on
-    that: no setting of the bell may take effect after its caller's hold on it has ended.
+    that: no call that sets the bell may take effect after the end of its caller's hold.
 
-    kind       the kind of bell, which messages call it by
+    kind       the kind of bell, as messages name it
     service    the name of the client in the AWS SDK
     setting    the operation that sets it
-    sentinel   the expression that it is parked at
+    sentinel   the expression of a parked bell
     """
 
     kind: ClassVar[BellKind]
@@ -126,7 +126,7 @@ class Bell(ABC):
         self._unanswered_at: datetime | None = None
 
     def read(self) -> BellState:
-        """The bell as it stands. Raises NotDeployed, AwsError."""
+        """The bell as AWS has it now. Raises NotDeployed, AwsError."""
         found = self._find(self._clock() + 3 * CALL_LIMIT)
         return BellState(
             expression=found.get("ScheduleExpression", ""),
@@ -139,10 +139,10 @@ class Bell(ABC):
     def ring_at(self, minute: datetime | None, *, early: datetime | None = None, within: timedelta) -> bool:
         """Set the bell to ring in `minute`, its echoes and `early`, or park it at the sentinel for None.
 
-        No call is begun that could end later than `within` from now. Returns False if an earlier try went
-        unanswered: it may take effect yet.
-        Setting resets what it is not given, so the values that were read are given back: one that an operator
-        disabled stays disabled. Raises NotDeployed, AwsError; after AwsUnavailable the bell may be set yet.
+        No call is begun that could end later than `within` from now. Returns False if an earlier try of this
+        call went unanswered: it may still take effect. The call resets every field that it is not given, so
+        the values that were read are given back: a bell that an operator disabled stays disabled. Raises
+        NotDeployed, AwsError; after AwsUnavailable the call may still take effect.
         """
         deadline = self._clock() + within
         found = self._find(deadline)
@@ -160,7 +160,7 @@ class Bell(ABC):
 
     @abstractmethod
     def count_targets(self) -> int:
-        """Count what the bell wakes. Raises NotDeployed, AwsError."""
+        """Count the targets of the bell. Raises NotDeployed, AwsError."""
 
     def _find(self, deadline: datetime) -> dict[str, Any]:
         found: dict[str, Any] = self._call(getattr(self._client, self._reads), deadline, Name=self.name)
@@ -168,12 +168,12 @@ class Bell(ABC):
 
     @abstractmethod
     def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
-        """The call that sets the expression, and leaves all else as it was found."""
+        """The call that sets the expression, and leaves all other fields as they were found."""
 
     def _call(
         self, call: Callable[..., Any], deadline: datetime, *, sets: bool = False, **arguments: Any
     ) -> Any:
-        """Return the answer. If it `sets` the bell, a try without one, or with status 500, is noted."""
+        """Return the answer. If it `sets` the bell, note a try without an answer or with status 500."""
         failure: Exception | None = None
         went_unanswered = False
         for tries in range(_TRIES):
@@ -231,7 +231,7 @@ class Rule(Bell):
 
 
 class RingSchedule(Bell):
-    """The schedule of this name in the default group, where AWS's newer service is wanted.
+    """The schedule of this name in the default group of EventBridge Scheduler, AWS's newer service.
 
     It rings by the cron expression that a rule would have. A one-time schedule, `at(…)`, would ring only
     once: its echoes would be missing, and it would not be more exact. All else is given back as it was found.

@@ -5,9 +5,9 @@ took too long to take effect, or nothing could run at that time. So the expressi
 at no cost. It rings 4, 12 and 27 minutes later within the hour, and then each hour, day, month and year.
 These are the *echoes*. A run that comes sets the rule anew, so echoes ring only where something went wrong.
 
-One rule makes every expression. The fields are minute, hour, day, month and year. The highest field in
-which now and the minute differ lists all values but those from now's up to the minute's. The fields above it
-are free. The fields below it begin with the minute's own value.
+Every expression is made in the same way. Its fields are minute, hour, day, month and year. Take the highest
+field in which now and the minute differ. It lists all values but those from now's to the one before the
+minute's. Higher fields always match; lower ones begin with the minute's own value.
 
 A rule set in January, or set early for the last day of a month or for a later year, would have no near
 echo. So it rings once without need, a day or a month before, and that run sets it anew.
@@ -38,17 +38,17 @@ _MINUTES, _HOURS, _DAYS, _MONTHS = range(60), range(24), range(1, 32), range(1, 
 
 
 def ring_minute(target: datetime, now: datetime) -> datetime | None:
-    """The minute to set the rule to: the first whole one neither before `target` nor nearer than LEAD.
+    """The minute to set the rule to: the first one that is not before `target` and at least LEAD away.
 
-    None means the sentinel: nothing to ring for, or nothing that a rule can ring for.
+    None means the sentinel: there is no target, or it is later than any rule can ring.
     """
     return None if target > LATEST else minute_for(target, now)
 
 
 def early_minute(minute: datetime | None, target: datetime, now: datetime) -> datetime | None:
-    """The minute before `minute`, to ring in as well if only LEAD keeps the rule from ringing that early.
+    """The minute before `minute`, if only LEAD keeps the rule from ringing then: it rings in both minutes.
 
-    Nothing relies on this ring. None at a full hour: one expression cannot ring in just two minutes of two
+    Nothing relies on this ring. None at a full hour: no expression matches just two minutes in different
     hours.
     """
     if minute is None or minute.minute == 0:
@@ -58,7 +58,7 @@ def early_minute(minute: datetime | None, target: datetime, now: datetime) -> da
 
 
 def echo_after(minute: datetime, target: datetime) -> datetime | None:
-    """The first echo, in the same hour, of a rule that is set to `minute`, that is not before `target`."""
+    """The first echo of a rule set to `minute` that is in the same hour and not before `target`."""
     echoes = (minute + timedelta(minutes=echo) for echo in ECHOES if minute.minute + echo in _MINUTES)
     return next((echo for echo in echoes if echo >= target), None)
 
@@ -70,8 +70,8 @@ def minute_for(target: datetime, now: datetime) -> datetime:
 #: A past year is valid in a cron expression and never comes: the rule is parked.
 SENTINEL = "cron(0 0 1 1 ? 1970)"
 
-#: The sentinel of a schedule of EventBridge Scheduler, whose documentation does not say that it takes a past
-#: year. It takes this one, the last year there is, and rings for nothing then.
+#: The sentinel of a schedule of EventBridge Scheduler. Its documentation does not say that it takes a past
+#: year. This is the last year that it takes; a ring then does no harm.
 FAR_SENTINEL = "cron(0 0 1 1 ? 2199)"
 
 
@@ -91,7 +91,7 @@ def expression_at(minute: datetime, *, early: datetime | None = None, now: datet
 
 
 def next_ring(expression: str, now: datetime) -> datetime | None:
-    """The first minute after `now` that the expression rings in; None for a sentinel or another kind."""
+    """The first minute after `now` that the expression rings in; None for a sentinel or no cron."""
     if expression in {SENTINEL, FAR_SENTINEL}:
         return None
     try:
@@ -102,7 +102,7 @@ def next_ring(expression: str, now: datetime) -> datetime | None:
 
 
 def is_set_for(expression: str, minute: datetime | None) -> bool:
-    """Tell whether this is an expression for this minute, with or without an early one, set at any time."""
+    """Tell whether this expression is set for this minute, at any time, with or without an early ring."""
     if minute is None:
         return expression in {SENTINEL, FAR_SENTINEL}
     before = minute - timedelta(minutes=1)
@@ -115,7 +115,7 @@ def is_set_for(expression: str, minute: datetime | None) -> bool:
 
 
 def _fields(minute: datetime, now: datetime) -> tuple[set[int], set[int], set[int], set[int], set[int]]:
-    """The minutes, hours, days, months and years that a rule rings in which is set at `now`."""
+    """The minutes, hours, days, months and years in which a rule rings that is set at `now`."""
     first = minute.minute
     minutes = {first, *(first + echo for echo in ECHOES if first + echo in _MINUTES)}
     hours, days, months, years = set(_HOURS), set(_DAYS), set(_MONTHS), set(range(minute.year, LAST_YEAR + 1))

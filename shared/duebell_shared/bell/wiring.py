@@ -1,4 +1,4 @@
-"""Lets the bell wake the worker: by a rule with its target and permission, or by a schedule with its role."""
+"""Restores the parts by which the bell wakes the worker: rule, target and permission, or a schedule."""
 
 import json
 from collections.abc import Callable
@@ -13,15 +13,15 @@ DESCRIPTION = "Rings when the earliest task of the duebell queue is due. Set by 
 #: The id of the permission that is put back.
 STATEMENT = "duebell-rule"
 
-#: As in the templates: what did not reach the worker is sent again for a day.
+#: As in the templates: an event that did not reach the worker is sent again for a day.
 _RETRIES = {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185}
 
 
 def put_back(client: Callable[..., Any], kind: BellKind, name: str, function: str) -> list[str]:
-    """Put back what somebody deleted of the bell of this kind and name; returns the names of these parts.
+    """Put back the parts of this bell that somebody deleted. Returns the names of these parts.
 
     `client` makes clients; `function` is DUEBELL_FUNCTION. A bell that is put back never rings until the
-    queue is armed. Raises the SDK's errors; with a ResourceNotFoundException, the function is gone as well.
+    queue is armed. Raises the SDK's errors; ResourceNotFoundException: the function is gone too.
     """
     restore = _put_back_rule if kind is BellKind.RULE else _put_back_schedule
     return restore(client, name, function)

@@ -1,6 +1,6 @@
 """Deliveries: actions that send a message to a service of AWS or to an HTTPS endpoint, instead of a function.
 
-Pure: what is declared, in code or as JSON, and which permission the worker's role needs for it.
+Pure: the declarations, in code or as JSON, and the permissions that the worker's role needs for them.
 """
 
 import re
@@ -117,7 +117,7 @@ _DetailType = Annotated[str, msgspec.Meta(min_length=1, max_length=128)]
 
 
 class Form(StrEnum):
-    """The form of what is sent: the task's payload alone, or an envelope with what is known of the task."""
+    """The form of a message: the task's payload alone, or an envelope with payload and facts of the task."""
 
     PAYLOAD = "payload"
     ENVELOPE = "envelope"
@@ -152,7 +152,7 @@ class Delivery(
     secret       for https: ARN of the secret, or of the SSM parameter, whose text is the key of the signature
     detail_type  for buses: the detail-type of the events; `duebell.due` if not given
     at_most      attempts at a time, over all runs together; None for no limit
-    per_second   attempts that are started a second, likewise
+    per_second   attempts that are started a second, over all runs together; None for no limit
     closed       the hours in which nothing is sent, such as `22:00-06:00 Europe/Berlin`; None for none
     on_failed    the action or delivery that a task is given to when it has failed for good; None for none
     keep_answers for https: whether a failed attempt tells how the answer begins; it may repeat the payload
@@ -220,7 +220,7 @@ class Delivery(
 
     @property
     def permissions(self) -> list[Permission]:
-        """The permissions that the worker's role needs for it."""
+        """The permissions that the worker's role needs for this delivery."""
         kind, key = self.target.kind, self.key
         needed = [Permission(kind.sends, kind.resource(self.to))] if kind.sends else []
         roles = [Permission("iam:PassRole", role) for role in self.target.roles]

@@ -1,7 +1,7 @@
-"""The kinds of targets, one class each: its ARN, its permissions, how to send to it, and its faults.
+"""The kinds of targets, one class each: its ARN, its permissions, how to send to it, and its refusals.
 
-The worker sends, the doctor looks, and the templates give permissions by what stands here. Another service of
-AWS is another class here.
+The worker, the doctor and the templates use these classes to send, to look, and to give permissions. To
+support another service of AWS, add a class.
 """
 
 import hashlib
@@ -19,17 +19,17 @@ from duebell_shared.aws.intake_queue import MOST_ENTRIES
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
-#: A task definition has a role for the task, and one for what starts it.
+#: A task definition has at most a task role and an execution role.
 _MOST_ROLES = 2
 _ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)
 
 
 class Answer(NamedTuple):
-    """An answer of AWS that is no acceptance: of a whole call, or of one message in a batch.
+    """A refusal by AWS, or a missing answer, for a whole call or for one message in a batch.
 
     code             AWS's code of the error
-    message          its words
-    status           the call's HTTP status; 0 for that of a message in a batch
+    message          AWS's message
+    status           the call's HTTP status; 0 for one message in a batch
     is_senders       whether AWS says that the sender is at fault
     """
 
@@ -53,7 +53,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     id, action, attempt   of the task
     due      when its occurrence is due, as text: `2026-12-31T00:00:00.000Z`
     body     the task's payload as it was given, or the envelope: JSON
-    key      the same for each attempt at one occurrence, and for nothing else: receivers know a repeated
+    key      the same for all attempts at one occurrence, and for nothing else: receivers detect a repeated
              message by it. Letters, digits, `-` and `_`; 80 of them at most
     group    the message group for FIFO queues and topics; None for others
     detail_type  the detail-type of an event, for buses
@@ -96,7 +96,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     kind     the kind of target
     region   its region; "" for https, as is the account
     account  the account that it belongs to
-    name     its name without what stands before it in the ARN; the URL's host for https
+    name     its name, from the last part of the ARN; the URL's host for https
     run      the arguments of RunTask, for a task definition
     """
 
@@ -114,7 +114,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_fifo(self) -> bool:
-        """True if what is sent has a group, and is dropped if it was sent before."""
+        """True if each message has a group, and a message that was sent before is dropped."""
         return self.kind.has_groups and self.to.endswith(".fifo")
 
     @property
@@ -133,12 +133,12 @@ class Kind(ABC):
     service      the service in its ARN
     client       the service's name in the AWS SDK
     pattern      the last part of its ARN as a regular expression, whose first group is the name
-    example      such a last part
-    sends, looks the IAM actions that sending to it and looking at it need
+    example      an example of the last part
+    sends, looks the IAM actions that `send` and `look` need
     parameter    the template's parameter with the ARNs of this kind
     most_at_once the number of messages that one call takes at most
-    is_run       whether it is run as RunTask says
-    has_groups   whether ARNs that end in `.fifo` are of a FIFO one, whose messages have groups
+    is_run       whether ECS runs it, with the arguments of RunTask
+    has_groups   whether an ARN that ends in `.fifo` is a FIFO target, whose messages have groups
     """
 
     word: ClassVar[str]
@@ -162,11 +162,11 @@ class Kind(ABC):
 
     @abstractmethod
     def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
-        """Send these in one call; return None for each that was accepted. Raises the SDK's errors."""
+        """Send these in one call; return None for each accepted one, else an Answer. Raises SDK errors."""
 
     @abstractmethod
     def look(self, client: Any, target: Target) -> None:
-        """Read whether the target is there. Raises the SDK's errors."""
+        """Check with a read that the target exists. Raises the SDK's errors."""
 
 
 class _Queue(Kind):
@@ -186,7 +186,7 @@ class _Queue(Kind):
         client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
 
     def _url(self, client: Any, target: Target) -> str:
-        """The queue's URL, made and not asked for: GetQueueUrl would need a permission more."""
+        """The queue's URL, built here: a call of GetQueueUrl would need one more permission."""
         return f"{client.meta.endpoint_url.rstrip('/')}/{target.account}/{target.name}"
 
 
@@ -256,9 +256,9 @@ class _Function(Kind):
 
 
 class _StateMachine(Kind):
-    """An execution; one that was started before is the same.
+    """An execution. A second start with the same name starts nothing.
 
-    Names are taken for 90 days after an execution has ended; express workflows know no names that are taken.
+    A name stays taken for 90 days after its execution has ended. Express workflows accept a name again.
     https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
     """
 
@@ -312,7 +312,7 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
 
 
 class _EcsTask(Kind):
-    """A run of an ECS task definition. A token makes a run that was asked for twice one, for a day at least.
+    """A run of an ECS task definition. By its token, a repeated call starts no second run for a day or more.
 
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
     https://docs.aws.amazon.com/AmazonECS/latest/APIReference/ECS_Idempotency.html
@@ -367,7 +367,7 @@ def _family(target: Target) -> str:
 
 
 class _Https(Kind):
-    """An endpoint. The worker posts to it by itself, and nothing is sent to it to see whether it is there."""
+    """An endpoint. The worker posts to it without this class, and the doctor sends nothing to it."""
 
     word = "https"
 
@@ -449,7 +449,7 @@ def _batch(body: str, messages: Sequence[Message], target: Target) -> list[dict[
 
 
 def _answers_in(answer: dict[str, Any], count: int) -> list[Answer | None]:
-    """The answer to each entry of a batch; one that is not among those accepted counts as failed."""
+    """The answer to each entry of a batch. An entry that is not among the accepted ones counts as failed."""
     accepted = {one["Id"] for one in answer.get("Successful", ())}
     failed = {
         one["Id"]: Answer(

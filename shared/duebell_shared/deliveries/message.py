@@ -11,7 +11,7 @@ from duebell_shared.tasks.task import Task
 from .delivery import Delivery, Form
 from .kinds import Message
 
-#: The longest name of an execution of Step Functions; all others may be longer.
+#: The most characters of a key: those of an execution's name in Step Functions. Other services allow more.
 #: https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html
 _MOST_KEY = 80
 
@@ -25,7 +25,7 @@ _GROUP = re.compile("[!-~]{1,128}")
 def message_of(delivery: Delivery, task: Task) -> Message:
     """The message of a task that is about to be tried."""
     due = render(task.due)
-    # A task that replaced another of the same id and date is another task: the time it was added tells.
+    # A task that replaced another with the same id and due date needs another key, so `created_at` is in it.
     key = _key(task.id, due, digest_of="\0".join((task.id, due, render(task.created_at))))
     group = None
     if delivery.target.is_fifo:

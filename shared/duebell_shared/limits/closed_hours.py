@@ -26,12 +26,12 @@ _ZONE = re.compile(r"(?P<windows>.*\S)\s+(?P<zone>[A-Z]\S*)", re.DOTALL)
 #: The longest that an action may be closed.
 _LONGEST = timedelta(days=8)
 
-#: Weeks of winter and of summer, for a look whether there is an open hour.
+#: The beginnings of a week in winter and of one in summer: each week must have an open hour.
 _WEEKS = datetime(2026, 1, 5, tzinfo=UTC), datetime(2026, 7, 6, tzinfo=UTC)
 
 
 class _Window(NamedTuple):
-    """A window that begins on these days (Monday is 0), so long after midnight."""
+    """A window that begins on these days (Monday is 0), `begins` after midnight."""
 
     days: frozenset[int]
     begins: timedelta
@@ -39,7 +39,7 @@ class _Window(NamedTuple):
     zone: ZoneInfo
 
     def end_at(self, at: datetime) -> datetime:
-        """The end of the window that is open at this time; the time itself if none is."""
+        """The end of the window that this time is in; the time itself if it is in none."""
         today = at.astimezone(self.zone).replace(tzinfo=None, hour=0, minute=0, second=0, microsecond=0)
         for midnight in (today - _DAY, today):  # a window of yesterday may end today
             if midnight.weekday() in self.days and instant_of(midnight + self.begins, self.zone) <= at:
@@ -51,13 +51,13 @@ class _Window(NamedTuple):
 
 
 class ClosedHours(NamedTuple):
-    """The windows, and the text that stands for them."""
+    """The windows, and the text that gives them."""
 
     text: str
     windows: tuple[_Window, ...]
 
     def closed_until(self, at: datetime) -> datetime | None:
-        """The time that the action opens, if it is closed at this one; else None."""
+        """When the action opens, if it is closed at this time; None if it is open."""
         opens = at
         while opens - at < _LONGEST:
             later = max((window.end_at(opens) for window in self.windows), default=opens)
@@ -69,7 +69,7 @@ class ClosedHours(NamedTuple):
 
 @lru_cache(maxsize=256)
 def closed_hours(text: str) -> ClosedHours:
-    """The windows that a text stands for; `never` for none. Raises InvalidTask."""
+    """The windows that a text gives; `never` for none. Raises InvalidTask."""
     if text.strip().lower() == "never":
         return ClosedHours("never", ())
     groups = [_group(group) for group in text.split(";") if group.strip()]

@@ -8,10 +8,10 @@ The attempts that all runs have started are counted by the action's semaphore, i
 changes it by compare-and-swap on its `rev`. The rate is the generic cell rate algorithm ("virtual
 scheduling"): the item holds the time of the next start. https://www.itu.int/rec/T-REC-I.371 annex A
 
-A task that cannot be started is put back to a place in a line, once. If it cannot be started then either, as
-when no run came in time, it gets a place in a second, short line. So it does not wait behind all others. Only
-started attempts count for the limit; a place in a line promises nothing. So the limit holds even if processes
-die or come late. A run that dies loses places and starts of this second, but no task.
+A task that cannot be started is put back to a place in a line, once. If it cannot be started then either, for
+example because no run came in time, it gets a place in a second, short line. So it does not wait behind all
+others. Only started attempts count for the limit; a place in a line promises nothing. So the limit holds even
+if processes die or come late. A run that dies loses places and starts of this second, but no task.
 """
 
 import hashlib
@@ -27,18 +27,18 @@ from duebell_shared.instants import EPOCH, FIRST, LATEST, Instant, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_count
 
-#: Bounds of what can be given. One item counts the attempts of an action, and DynamoDB takes 1,000 writes to
-#: one item a second.
+#: The largest limits that can be given. One item counts the attempts of an action, and DynamoDB takes 1,000
+#: writes to one item a second.
 MOST_AT_A_TIME, MOST_PER_SECOND = 10_000, 1_000
 
 #: About once in three hours.
 LEAST_PER_SECOND = 0.0001
 
-#: A task of a paused action waits at least so long, and at most a day longer, before it is looked at again.
+#: A task of a paused action waits at least this long, and at most a day longer, before a run reads it again.
 _PARKED_FOR = timedelta(hours=1)
 _DAY = timedelta(days=1)
 
-#: Runs that are under way see another limit when they renew their lease, and clocks differ.
+#: A run may use an old limit for this long: runs read limits when they renew their lease, and clocks differ.
 _STALE = timedelta(hours=1)
 
 _MILLISECONDS_A_DAY = 86_400_000
@@ -73,7 +73,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.at_most == 0 or self.per_second == 0
 
     def under(self, override: "Limit | None") -> "Limit":
-        """This declared limit, with what the override sets."""
+        """This declared limit, with the values that the override sets."""
         if override is None:
             return self
         set_ones = {name: value for name in asdict(self) if (value := getattr(override, name)) is not None}
@@ -88,7 +88,7 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         )
 
     def closed_until(self, at: datetime) -> datetime | None:
-        """The time that the action opens, if it is closed at this one; else None."""
+        """When the action opens, if it is closed at this time; None if it is open."""
         if self.closed is None:
             return None
         from .closed_hours import closed_hours  # noqa: PLC0415 (most actions have none)
@@ -97,13 +97,13 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Override(Limit, frozen=True, kw_only=True, omit_defaults=True):
-    """The limit that was set for an action in place of its declared one; None for as it is declared.
+    """The limit that was set for an action in place of its declared one; None for a value as declared.
 
     since    when it was set
-    resumed  when the action was paused last until; None if it never was, or is
-    line     the end of the line of tasks that waited then; None if there was none
+    resumed  when the action's last pause ended; None if none has ended
+    line     the end of the line of tasks that waited at `since`; None if there was none
     parked   the times that tasks may have been put back to by earlier closed hours
-    by       the author, as the editor was told; None if it was not
+    by       the author, as given to the editor; None if none was given
     """
 
     since: Instant
@@ -133,7 +133,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         line: datetime | None = None,
         by: str | None = None,
     ) -> Self:
-        """With this override for the action; itself if it has that already."""
+        """With this override for the action; unchanged if it has the same override already."""
         before = self.overrides.get(action)
         if limit == Limit().under(before):
             return self
@@ -198,8 +198,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def parked_until(action: str, now: datetime) -> datetime:
     """The time that a task of this action is put back to while the action is paused: 1 to 25 hours ahead.
 
-    It is the same for all tasks of the action in a day, so that they can be found when it goes on. It is no
-    whole second, and no other action has the same.
+    It is the same for all tasks of the action in a day, so that they can be found when the action is resumed.
+    It is no whole second, and most likely no other action has the same time.
     """
     return next(at for at in _parking_times(action, now + _PARKED_FOR))
 
@@ -215,7 +215,7 @@ def reopening(action: str, opens: datetime, now: datetime) -> datetime:
 
 
 def _reopenings(action: str, limit: Limit, now: datetime) -> set[datetime]:
-    """The times that runs may put tasks back to by these closed hours, until each knows of others."""
+    """The times to which runs may put tasks back by these closed hours, until all runs know newer ones."""
     opens = (limit.closed_until(at) for at in (now, now + _PARKED_FOR))
     return {reopening(action, at, now) for at in opens if at}
 
@@ -271,12 +271,12 @@ def check_closed(given: object) -> str | None:
 _SECOND = timedelta(seconds=1)
 _NONE = timedelta(0)
 
-#: Tasks that have waited for their places so long were cancelled or moved.
+#: Tasks that have not come this long after their places were cancelled or moved.
 _FORGOTTEN_AFTER = timedelta(days=1)
 
 
 class Permits(msgspec.Struct, frozen=True):
-    """The attempts that a run has under way, as far as it renews this until then."""
+    """The attempts that a run has under way. They count until `until`, which the run renews."""
 
     count: int
     until: Instant
@@ -286,10 +286,10 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The semaphore of one action.
 
     next        the earliest time of the next start, by the rate alone
-    line        the next free place in the line of those that come for the first time
-    late        the next free place in the line of those that had a place before
-    waiting     the number of tasks that have places and were not started; some may have been cancelled
-    per_second  the rate by which they got these places; None without one
+    line        the next free place in the line of tasks that come for the first time
+    late        the next free place in the line of tasks that had a place before
+    waiting     the number of tasks that have places and are not started; some may have been cancelled
+    per_second  the rate by which these tasks got their places; None without a rate
     permits     by run, the attempts that it has under way; kept only where `at_most` limits them
     rev         the number of changes; stored beside the rest
     """
@@ -326,7 +326,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         semaphore = self._at_rate(limit.per_second, now, interval)
         start = max(semaphore.next, now - _burst(limit, interval))
         waiting = semaphore.waiting if max(semaphore.line, semaphore.late) > now - _FORGOTTEN_AFTER else 0
-        # No line is longer than what waits: late ones that were started meanwhile have left their places.
+        # No line is longer than the waiting tasks: started tasks have left their places.
         line, late = max(semaphore.line, now), min(max(semaphore.late, now), now + waiting * step)
         is_line_empty = semaphore.line <= now
         alive = {owner: one for owner, one in semaphore.permits.items() if one.until > now}
@@ -364,7 +364,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def opens_at(self, limit: Limit, now: datetime) -> datetime:
         """The time of the next start by the rate alone; a past one if several may start at once.
 
-        Now if the rate is another one: a task that comes then has the semaphore follow it.
+        `now` if the semaphore has another rate: the next task that comes sets this rate.
         """
         if not limit.per_second or limit.per_second != self.per_second:
             return now
@@ -374,7 +374,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return replace(self, permits=_with(self.permits, run, count, until))
 
     def _at_rate(self, per_second: float | None, now: datetime, interval: timedelta) -> Self:
-        """With the lines begun anew if the rate is another one, and without a burst."""
+        """If the rate is another one: with this rate, empty lines, and no burst."""
         if per_second == self.per_second:
             return self
         soonest = min(max(self.next, now), now + interval) if self.per_second else self.next

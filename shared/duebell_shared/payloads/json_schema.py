@@ -1,8 +1,8 @@
 """Checks payloads against the JSON Schemas of actions.
 
-It knows the keywords by which msgspec and pydantic describe types. It ignores all others, and formats that
-msgspec does not read: the worker still checks those. A schema comes out of a table, so no code is made of it,
-and nothing is fetched for it.
+It knows the keywords by which msgspec and pydantic describe types. It ignores other keywords, and formats
+that msgspec does not read: the worker still checks these. A schema comes from a table, so no code is
+generated from it, and nothing is fetched for it.
 """
 
 import json
@@ -54,7 +54,7 @@ class Fault(NamedTuple):
     reason: str
 
     def within(self, place: str) -> "Fault":
-        """The same fault of a value that has this one at `place`."""
+        """The same fault, of the outer value that has this value at `place`."""
         return Fault(place + self.place, self.reason)
 
 
@@ -157,7 +157,7 @@ def _place(name: str) -> str:
 
 
 def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:
-    """All fields, and the nearest that is not given, to be added to a message about an unknown one."""
+    """The end of a message about an unknown field: all fields, and the most similar one that is not given."""
     if not known:
         return ""
     near = did_you_mean(name, [one for one in known if one not in given])

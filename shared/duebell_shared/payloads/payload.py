@@ -35,7 +35,7 @@ def encode(payload: object) -> str:
 
     Takes JSON's types, dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers of any
     size, floats and unicode come back from `decode` as they were. A set in a field of a dataclass and the
-    like is an array, which the field makes a set again.
+    like becomes an array, which is read as a set again.
 
     Raises InvalidTask, naming the place, for NaN and infinities, keys that are not text, other sets, and
     values without a JSON form; also for more than 350 KB or 100 levels.
@@ -53,14 +53,14 @@ def encode(payload: object) -> str:
 
 
 def _is_flat(payload: object) -> bool:
-    """Tell whether it is an object of texts, whole numbers, flags and nulls: most are, and need no walk."""
+    """Tell whether it is an object of texts, whole numbers, flags and nulls: most are, and need no check."""
     return type(payload) is dict and all(
         type(name) is str and type(value) in _SCALARS for name, value in payload.items()
     )
 
 
 def _check(value: object, path: tuple[object, ...] = (), *, has_types: bool = False) -> None:
-    """Raise InvalidTask for the first value within this one that JSON does not have, with its place.
+    """Raise InvalidTask, with the place, for the first part of this value that JSON does not have.
 
     has_types  whether it may have values and keys of other types, which are converted later
     """
@@ -132,7 +132,7 @@ def _check_size(text: str) -> str:
 
 
 def decode_or_text(text: str) -> Any:
-    """The value, to be shown; the text itself if an edit by hand has left one that `encode` never makes."""
+    """The value, to be shown; the text itself if it is none that `encode` makes, as after an edit by hand."""
     try:
         value = json.loads(text)
         if not _is_flat(value):

@@ -1,7 +1,7 @@
 """Calls of DynamoDB: their errors as duebell's own, and many items read or written with one call.
 
-If an answer is lost, the SDK tries again, and a conditional write finds its condition refused by itself. So a
-refusal tells whether the SDK tried again. A status of 500 or above says as little as no answer.
+If an answer is lost, the SDK tries again, and a conditional write can be refused because its own first try
+succeeded. So an outcome tells whether the SDK tried again. A status of 500 or above counts as no answer.
 
 Many writes are statements in PartiQL, 25 in one BatchExecuteStatement. Each has conditions of its own and
 costs as much as a single write. A transaction would cost twice that, and one refusal would undo it all.
@@ -66,15 +66,15 @@ _FAILED = (ClientError, BotoCoreError)
 
 
 class Outcome(NamedTuple):
-    """The outcome of a conditional write, or of a statement in a batch. `Outcome()` is that of one not sent.
+    """The outcome of a conditional write, or of a statement in a batch. `Outcome()` is for one not sent.
 
     is_made     whether it was made
     is_refused  whether its condition did not hold
     is_full     whether it was refused because its lane holds all that it may
-    is_sure     False if it is not known to be made, and an earlier try of it may have made it
-    item        the item as it is then, where that was asked for
+    is_sure     False if it is not known whether an earlier try has made it
+    item        the item after the write, if the write asked for it
     size        DynamoDB's estimate of the size of its lane
-    error       the error of a statement that was throttled to the last try, and is not tried alone
+    error       the error of a statement that is not tried alone, such as one throttled to the end
     """
 
     is_made: bool = False
@@ -87,7 +87,7 @@ class Outcome(NamedTuple):
 
 
 def try_write(write: Callable[..., Any], **arguments: Any) -> Outcome:
-    """Make this conditional write of one item. Raises all errors but a refusal, which the outcome tells."""
+    """Make this conditional write of one item. Raises all errors except refusals: the outcome has them."""
     try:
         answer = write(**arguments)
     except _FAILED as error:
@@ -161,7 +161,7 @@ _LOG = logging.getLogger("duebell.batches")
 #: Seconds without batches after they were refused.
 _REST = 300
 
-#: The errors of calls and of statements where batches are unknown, as to an emulator, or not allowed.
+#: The errors of calls and statements if batches are not allowed, or unknown, as to an emulator.
 _NOT_TAKEN = {
     "AccessDenied",
     "AccessDeniedException",
@@ -206,14 +206,14 @@ class BatchWrite:
     def __call__(self, statements: Sequence[Any]) -> list[Outcome] | None:
         """The outcomes of the statements, 25 at most and for different keys.
 
-        Returns None where batches are refused: nothing was written. Raises botocore's errors: any may be
-        written.
+        Returns None where batches are refused: nothing was written. Raises botocore's errors: then any write
+        may have been made.
         """
         if (response := self._first_answer(statements)) is None:
             return None
         outcomes = [Outcome()] * len(statements)
         places, waits = list(range(len(statements))), throttle_pauses()
-        was_retried = False  # a call without an answer may have made statements that are throttled after it
+        was_retried = False  # an unanswered try may have made statements that the next try finds throttled
         while True:
             was_retried |= bool(response["ResponseMetadata"].get("RetryAttempts"))
             answers = dict(zip(places, response["Responses"], strict=True))
@@ -236,7 +236,7 @@ class BatchWrite:
     def _first_answer(self, statements: Sequence[Any]) -> Any:
         """The answer to a first try; None where batches are refused.
 
-        One refusal may be due to a bad statement.
+        A single refusal may be due to a bad statement: batches rest after the second.
         """
         if self._rests_until is not None and self._clock() < self._rests_until:
             return None
@@ -301,10 +301,9 @@ class BatchRead:
         self._sleep = sleep
 
     def __call__(self, keys: Sequence[Item]) -> Iterator[Item]:
-        """The items of these different keys, those that are there, in no order.
+        """The items with these keys that exist, in no order. The keys must differ.
 
-        Asks again for those that DynamoDB had no units to read. Raises AwsUnavailable when the pauses are
-        used up.
+        Asks again for items that DynamoDB had no capacity to read. Raises AwsUnavailable after the last try.
         """
         for first in range(0, len(keys), _MOST):
             yield from self._read(keys[first : first + _MOST])

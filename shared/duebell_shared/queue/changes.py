@@ -44,7 +44,7 @@ class ItemInsertion(NamedTuple):
 
 
 class ItemChange(NamedTuple):
-    """An update of an item that is as expected, or its deletion.
+    """An update or deletion of an item, if the item is as expected.
 
     key      its key
     where    attributes with the values that they must have
@@ -52,7 +52,7 @@ class ItemChange(NamedTuple):
     adds     numbers to add to attributes
     removes  names of attributes to remove
     returns  whether the updated item is to be returned
-    unless   attributes that must not all have these values; such an update goes in a call of its own
+    unless   attributes that must not all have these values; such an update is not sent in a batch
     """
 
     key: Item
@@ -146,7 +146,7 @@ def _key_of(task: Task) -> Item:
 
 
 def _as_it_was(old: Task) -> Item:
-    """The attributes by which the stored item is known as the one that was read.
+    """The attributes that identify the stored item as the one that was read.
 
     Another process may have replaced a reserved task by its own reservation within the same millisecond.
     """
@@ -155,7 +155,7 @@ def _as_it_was(old: Task) -> Item:
 
 
 def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
-    """Tell whether the task is as this claim makes it, and was not moved or ended since."""
+    """Tell whether this claim was made, and the task was not moved or ended since."""
     is_there = task.status is Status.RUNNING and task.queued == key.queued
     return is_there and task.run == run and task.started_at == to_utc(now)
 
@@ -198,7 +198,7 @@ class Transacted(msgspec.Struct, frozen=True, kw_only=True):
 
 _CANCELLED = "TransactionCanceledException"
 
-#: In the place of a reason: this item could have been written.
+#: DynamoDB's code for an item that could have been written.
 _NO_REASON = "None"
 
 

@@ -6,9 +6,9 @@ The sort key `queued` of a task without a priority is its time, `2026-12-31T00:0
 rank stands in place of the Z: `#1` for 9 to `#9` for 1. It sorts before the Z, and higher priorities first.
 So the index has the tasks of a millisecond in order, and a key tells the priority.
 
-An item has 400 KB at most, its entry in a local index included, and in a full lane its size before. So an add
-reserves space for the outcomes. A full lane stores an outcome without the parts that only inform: if it were
-not stored, the task would run again.
+An item has 400 KB at most, its entry in a local index included. In a full lane, it must not become larger. So
+an add reserves space for the outcomes. A full lane stores an outcome without the parts that only inform:
+without its outcome, the task would run again.
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html
 https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/LSI.html
 """
@@ -57,7 +57,7 @@ _NOT_OURS = (
     ValueError,
 )
 
-#: Types of values that are stored even if they are 0 or empty; and the fields that are not.
+#: Values of these types are stored even if they are 0 or empty, except in these fields.
 _ALWAYS = {int, str}
 _UNLESS_0 = {"priority"}
 
@@ -164,7 +164,7 @@ _OF_FIELDS: dict[str, _Kind] = {
         lambda place: render_queued(*place) if isinstance(place, tuple) else render_queued(place),
         parse_queued,
     ),
-    # In seconds since 1970, as DynamoDB's time to live has it; what is less than a second is cut off.
+    # In seconds since 1970, as DynamoDB's time to live has it; fractions are cut off.
     "expires_at": _number(
         lambda at: str((at - EPOCH) // _SECOND), lambda number: EPOCH + _whole(number) * _SECOND
     ),
@@ -174,7 +174,7 @@ _OF_FIELDS: dict[str, _Kind] = {
     "traceparent": _text(str, fit_traceparent),
 }
 
-#: The names of attributes that are not those of their fields.
+#: The names of attributes that differ from the names of their fields.
 _NAMES = {"payload_json": "payload", "result_json": "result"}
 
 
@@ -196,7 +196,7 @@ def _stored_as(field: str, hint: Any = None) -> _Stored:
 #: The fields of a task.
 _ATTRIBUTES = tuple(_stored_as(field, hint) for field, hint in get_type_hints(Task).items())
 
-#: By field: the attribute's name, its type, and what writes a value.
+#: By field: the attribute's name, its type, and the function that writes a value.
 _STORED = {each.field: each[1:4] for each in (*_ATTRIBUTES, _stored_as("past"))}
 
 #: The sort key of the queue's index, which the priority is a part of.
@@ -247,7 +247,7 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
 
 
 def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str, Any]]:
-    """These attributes, but for empty ones; and those that follow from the task."""
+    """These attributes without empty ones, and the attributes that follow from other fields."""
     item = {}
     for field, name, type_, write, _ in wanted:
         value = getattr(task, field)
@@ -291,13 +291,13 @@ _WRITTEN_BY_RUNS = (
     "started_at",
 )
 
-#: Bytes that are reserved for those, and for pending occurrences.
+#: Bytes that are reserved for these attributes, and for pending occurrences.
 _RESERVED = 42 * 1024
 
-#: Characters of a payload that certainly fits, at four bytes each: for most payloads nothing is added up.
+#: A payload of so many characters fits, at four bytes each. Most are that short: nothing is added up.
 _SMALL = 64 * 1024
 
-#: Bytes of a write unit; and those that the first attempt and later ones add to an item, about.
+#: Bytes of a write unit; about the bytes that the first attempt, and each later one, adds to an item.
 _UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
 
 #: Characters of a failure's type that a leaner form keeps.
@@ -325,7 +325,7 @@ def check_size(task: Task) -> Task:
 
 
 def with_fitting_events(task: Task) -> Task:
-    """The task with as many of its events as take no write unit more, now and with its next attempt."""
+    """The task with as many of its events as need no further write unit, now and with its next attempt."""
     if not task.events:
         return task
     item = item_of(replace(task, events=()))

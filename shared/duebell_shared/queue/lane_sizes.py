@@ -22,7 +22,7 @@ MEASURED: Mapping[str, Any] = {"ReturnItemCollectionMetrics": "SIZE"}
 #: Seconds for which a lane counts as nearly full after it was measured.
 _VALID = 60
 
-#: One of so many adds to a lane goes alone.
+#: One of this many adds to a lane goes alone.
 _SAMPLED = 1_000
 
 
@@ -38,7 +38,7 @@ class LaneSizes:
         self._lock = threading.Lock()
 
     def take(self) -> dict[int, int]:
-        """Bytes by lane, at most: DynamoDB estimates a range. From now on each lane is measured anew."""
+        """The most bytes of each lane: DynamoDB estimates a range. From now on each lane is measured anew."""
         with self._lock:
             self._measured = set()
             sizes, self._sizes = self._sizes, {}
@@ -50,7 +50,7 @@ class LaneSizes:
             return self._clock() - self._nearly_full.get(lane, -_VALID) < _VALID
 
     def to_measure(self, lanes: Sequence[int], *, are_adds: bool = False) -> list[int]:
-        """The places of the writes to these lanes that go alone, in their order.
+        """The positions in `lanes` of the writes that go alone, in order.
 
         The first write to each lane that is not measured yet goes alone. So do one of a thousand adds to a
         lane, and each add to a lane that was nearly full.

@@ -32,7 +32,7 @@ _SEPARATOR = "#"
 
 
 class Past(StrEnum):
-    """The kinds of tasks in the index. The ended are sorted by their end, others by their due date."""
+    """The kinds of tasks in the index. Ended tasks are sorted by their end, others by their due date."""
 
     DONE = "done"
     FAILED = "failed"

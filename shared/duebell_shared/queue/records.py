@@ -1,7 +1,7 @@
 """The records of a scheduler as items of its table, each changed by compare-and-swap of its `rev`.
 
-A record is stored as compressed JSON, so that an arming record of 64 lanes costs one read unit. Times come
-back exactly: the rule is settled when `armed` is the target.
+A record is stored as compressed JSON, so that an arming record of 64 lanes costs one read unit. Times are
+stored exactly, because the rule is settled only when `armed` equals the target.
 """
 
 import logging
@@ -27,14 +27,14 @@ _LOG = logging.getLogger("duebell.table")
 
 Record = TypeVar("Record", ArmingRecord, WorkerRecord, Limits, Semaphore, "Calendars")
 
-#: Each is both keys of a single item. Lanes are numbers, so these items are in none.
+#: Each is partition key and sort key of one item. Lanes are numbers, so these items are in no lane.
 ARMING, WORKER, LIMITS, CALENDARS = "arming", "worker", "limits", "calendars"
 
-#: The first key of the semaphores; the second is the action's name.
+#: The partition key of the semaphores; the sort key is the action's name.
 SEMAPHORE = "semaphore"
 
-#: The first key of each type of record, and the log's text if a record cannot be read. The types are given
-#: by name, because few processes import the calendars.
+#: The partition key of each type of record, and the log's text if a record cannot be read. The types are
+#: given by name, because few processes import the calendars.
 _PLACES = {
     "ArmingRecord": (ARMING, "the arming record cannot be read and is made anew"),
     "WorkerRecord": (WORKER, "the worker record cannot be read; the worker's next start makes it anew"),
@@ -47,12 +47,12 @@ _PLACES = {
 }
 
 
-#: Bytes of a record that is not compressed, at most: no item takes all of a process's memory.
+#: The most bytes of an uncompressed record, so that no item takes all of a process's memory.
 _MOST_UNPACKED = 4 * 1024 * 1024
 
 
 def pack(record: Record) -> bytes:
-    """The record as it is stored, without `rev`, which stands beside it."""
+    """The record as it is stored, without `rev`, which is an attribute of its own."""
     return zlib.compress(to_json(msgspec.structs.replace(record, rev=0)).encode())
 
 
@@ -74,7 +74,7 @@ class Records:
         self._client = client
 
     def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
-        """The record of this kind; an empty one, which the log tells of, if it cannot be read."""
+        """The record of this kind; if it cannot be read, an empty one and an error in the log."""
         place, if_lost = _PLACES[kind.__name__]
         key = {"lane": {"S": place}, "id": {"S": name or place}}
         with calling(self._table, self._client):
@@ -90,14 +90,14 @@ class Records:
         return found
 
     def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
-        """Write `new` with the next `rev`, if the stored one is `old`."""
+        """Write `new` with the next `rev`, if the stored record is `old`."""
         place, _ = _PLACES[type(new).__name__]
         new = msgspec.structs.replace(new, rev=old.rev + 1 if old else 1)
         condition: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(#rev)"}
         if old and old.rev > 0:
             values = {":rev": {"N": str(old.rev)}}
             condition = {"ConditionExpression": "#rev = :rev", "ExpressionAttributeValues": values}
-        elif old:  # an edit removed it, or made it something else than a number
+        elif old:  # an edit by hand has removed `rev`, or it is no number above 0
             values = {":number": {"S": "N"}, ":zero": {"N": "0"}}
             condition = {
                 "ConditionExpression": "NOT attribute_type(#rev, :number) OR #rev <= :zero",

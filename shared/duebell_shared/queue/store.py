@@ -1,7 +1,7 @@
 """The contract of the queue, kept by the DynamoDB table and by a store in memory.
 
-Every change is conditional. All reads are strongly consistent, but for those of the past, and of the worker
-record where that is said. None is a Scan, and none reads a whole lane.
+Every change is conditional. All reads are strongly consistent, except those of the past, and those of a
+record that ask for less. None is a Scan, and none reads a whole lane.
 
 Every verb may raise NotDeployed, AwsRefused and AwsUnavailable; after AwsUnavailable a change may or may not
 have been made. The verbs for many tasks take one to AT_ONCE, and raise nothing. They return a list in the
@@ -33,7 +33,7 @@ AT_ONCE = 25
 
 
 class Store(Protocol):
-    """The queue: tasks by lane and id, an index of those that wait, the arming and the worker record."""
+    """The queue: tasks by lane and id, an index of those that wait, and records such as the arming record."""
 
     def read_record(self) -> ArmingRecord | None:
         """The arming record; None if there is none yet, one without lanes if it cannot be read."""
@@ -47,8 +47,8 @@ class Store(Protocol):
     def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
         """The worker record, the limits that were set, the calendars, or the semaphore of the action `name`.
 
-        None if there is none yet, an empty one if it cannot be read. Not `consistent`, it may be a second
-        old, and costs half as much.
+        None if there is none yet, an empty one if it cannot be read. Without `consistent`, the record may be
+        a second old, and the read costs half as much.
         """
 
     def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
@@ -74,7 +74,7 @@ class Store(Protocol):
     def delete(self, task: Task) -> bool:
         """Delete a task. Eligible: as for `save`. False if this call has deleted nothing.
 
-        Raises AwsUnavailable if nothing is there after a try that was not answered.
+        Raises AwsUnavailable if no task is there after an unanswered try: that try may have deleted it.
         """
 
     def save_many(self, changes: Sequence[tuple[Task, Task | None]]) -> list[bool | DuebellError]:
@@ -84,15 +84,15 @@ class Store(Protocol):
         """One task; None if there is none."""
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        """The stored ones of these tasks, by id."""
+        """Those of the tasks with these keys that are stored, by id."""
 
     def named(
         self, lane: int, prefix: str, *, after: str | None = None, most: int
     ) -> tuple[list[Task], str | None]:
         """The stored tasks of a lane, of any status, whose ids begin with `prefix`, in order of their UTF-8.
 
-        From behind the id `after`, at most `most`, and no more than one call reads, which is a megabyte. The
-        second value is the id up to which was read, or None when there are no more.
+        Starts after the id `after`. Returns at most `most` tasks, and no more than one call reads: a
+        megabyte. The second value is the last id that was read, or None when there are no more.
         """
 
     def relocate(
@@ -102,7 +102,7 @@ class Store(Protocol):
 
         Eligible: the task is stored where its key says, and does not change meanwhile. Its new place is free,
         or holds history that has expired by `now`. It is moved as it is stored, `rev` included, readable or
-        not. With `only_new`, no run or editor has changed it since its add. Of a key only `lane` and `id`
+        not. With `only_new`, no run or editor has changed it since its add. Only `lane` and `id` of a key
         count; the new lane must be another one.
         """
 
@@ -130,9 +130,9 @@ class Store(Protocol):
         """The tasks that wait or run, in order of `queued`: from `after`, to `before`, both included.
 
         Tasks of the same moment come in an order of the lane's own, which does not change. A key as `after`
-        or `before` stands for its place, not included, whether it is still there or not. `before` is a key
-        only with the latest first. Read page by page, as it is consumed: `page_size` keys at first, then more
-        at a time.
+        or `before` is a bound that is not included; its task need not be there any more. `before` is a key
+        only with the latest first. Keys are read page by page, as they are consumed: `page_size` keys at
+        first, then more at a time.
         """
 
     def past(
@@ -146,7 +146,7 @@ class Store(Protocol):
         latest_first: bool = False,
         page_size: int = 200,
     ) -> Iterator[PastKey]:
-        """The tasks of a lane of this kind, in order of when they ended; the rest is as in `queued`.
+        """The tasks of a lane of this kind, in order of their end; the other arguments are as in `queued`.
 
         `last` adds the kinds up to that one, in the order of their names. Paused tasks come in order of
         `due`, and recurring ones in an order of the lane's own. Read *eventually* consistently: a task that
@@ -164,7 +164,7 @@ class Store(Protocol):
         """Count the tasks that `past` gives, up to `most`. Raises NotDeployed likewise."""
 
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
-        """The earliest `queued` in the lane, but for these; NEVER if none waits."""
+        """The earliest `queued` in the lane, without the keys in `skipping`; NEVER if there is none."""
 
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         """Make these writes, one to MOST_WRITES and of different items, all of them or none.
@@ -175,12 +175,12 @@ class Store(Protocol):
         """
 
     def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
-        """Store these texts, 25 at most, each with its first key, until they expire."""
+        """Store these texts, 25 at most, each with its partition key, until they expire."""
 
     def noted(self, key: str, *, behind: str | None = None) -> Iterator[tuple[str, bytes]]:
-        """The texts under this key, each with its second key, the latest first, read as they are consumed.
+        """The texts under this partition key, each with its sort key, the latest first, read as consumed.
 
-        behind  go on behind this second key
+        behind  go on after this sort key
         """
 
     def lane_sizes(self) -> dict[int, int]:

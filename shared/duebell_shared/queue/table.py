@@ -55,7 +55,7 @@ _LOG = logging.getLogger("duebell.table")
 _T = TypeVar("_T")
 _W = TypeVar("_W")
 
-#: Keys read at a time at first: most callers look at few, and the others go on.
+#: Keys in the first page: most callers need only a few, and the others read on.
 _PAGE = 200
 
 #: Keys in the later pages of a long reading. A page is parsed whole, and takes 2 KB of memory for each key.
@@ -64,10 +64,10 @@ _GROWN_PAGE = 800
 #: The index that has this sort key.
 _INDEXES = {"queued": "due-index", "past": "past-index"}
 
-#: Texts before and after each `queued`. A text that is no time sorts after the times; it is read, and logged.
+#: Texts that sort before and after each `queued`. One that is no time sorts after the times; it is logged.
 _BEGIN, _END = " ", "\U0010ffff"
 
-#: The ids of changes that are kept: nanoseconds before this, in twenty digits, so that the latest is first.
+#: The id of a kept change is this minus its time in nanoseconds, in twenty digits: the latest sorts first.
 _LATEST_FIRST = 10**19
 _NOTED = "0"
 
@@ -83,7 +83,7 @@ class DynamoTable:
         self._records = Records(name, client)
         self._insert_batch = BatchWrite(name, client, sleep=sleep)
         self._change_batch = BatchWrite(name, client, sleep=sleep)
-        self._claim_batch = BatchWrite(name, client, sleep=sleep)  # it may be refused alone
+        self._claim_batch = BatchWrite(name, client, sleep=sleep)  # an emulator may refuse only these
         self._get_batch = BatchRead(name, client, sleep=sleep)
         self._sizes = LaneSizes()
 
@@ -367,7 +367,7 @@ class DynamoTable:
         }
 
     def _named(self, key: str, prefix: str) -> dict[str, Any]:
-        """The arguments of Query for the items with this first key whose ids begin so."""
+        """The arguments of Query for the items with this partition key whose ids begin with `prefix`."""
         return {
             "TableName": self.name,
             "KeyConditionExpression": "#lane = :lane AND begins_with (#id, :prefix)",
@@ -399,7 +399,7 @@ class DynamoTable:
     ) -> list[Outcome]:
         """Make these writes in one call, except the ones at the places `alone`.
 
-        The caller makes each write alone that was neither made nor has an error.
+        The caller then makes alone each write that was not made and has no error.
         """
         outcomes = [Outcome()] * len(writes)
         places = [place for place in range(len(writes)) if place not in alone]
@@ -467,7 +467,7 @@ def _time_of(bound: datetime | QueueKey | PastKey | None) -> datetime | None:
 
 
 def _item_of(bound: datetime | QueueKey | PastKey | None) -> Item | None:
-    """The attributes of the item behind which a query starts; None if the bound is no key."""
+    """The attributes of the item after which a query starts; None if the bound is no key."""
     if isinstance(bound, QueueKey):
         return stored(lane=bound.lane, id=bound.id, queued=(bound.queued, bound.priority))
     if isinstance(bound, PastKey):

@@ -1,6 +1,6 @@
-"""The queue over all of its lanes: reads tasks without history that has expired, and adds them.
+"""The queue over all of its lanes: reads tasks, except expired history, and adds tasks.
 
-An add settles an id that is taken, and sets the rule for the tasks that were just written.
+An add applies its policy if the id is taken, and sets the rule for the tasks that were just written.
 """
 
 import itertools
@@ -36,7 +36,7 @@ from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-#: Keys in one answer of DynamoDB: many are read, so the first answer is as large as any.
+#: Keys in one page: callers read many, so already the first page is as large as an answer can be.
 PAGE = LARGEST_PAGE
 
 _T = TypeVar("_T")
@@ -102,14 +102,14 @@ class Queue:
         return found
 
     def placed_before(self, ids: Iterable[str]) -> dict[str, Task]:
-        """The tasks with these ids that are in their lanes by earlier numbers of lanes."""
+        """The tasks with these ids that are in their earlier lanes, by earlier numbers of lanes."""
         counts = self.counts
         if not counts[1:]:
             return {}
         return self._first_found({id: self.places_before(id) for id in ids}, self.clock())
 
     def places_before(self, id: str) -> list[int]:
-        """The lanes of this id by earlier numbers of lanes, without its lane of now."""
+        """The lanes of this id by earlier numbers of lanes, without its present lane."""
         return places_of(id, self.counts)[1:]
 
     def record(self) -> ArmingRecord:
@@ -149,7 +149,7 @@ class Queue:
                 yield key, task
 
     def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
-        """The tasks that these keys were of, each with its key; read in batches."""
+        """The tasks that had these keys when they were read, each with its key; read in batches."""
         to_come = iter(keys)
         while some := list(itertools.islice(to_come, BATCH)):
             found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
@@ -193,7 +193,7 @@ class Added(NamedTuple):
     """The outcome of adding a task.
 
     task     the task as it is stored
-    outcome  added: it is new. The others have found the id taken. kept: the task that was there stays.
+    outcome  added: it is new. With the other outcomes, the id was taken. kept: the task that was there stays.
              replaced: it was replaced. pushed: it waits until the new due date, or was replaced
     """
 
@@ -204,8 +204,8 @@ class Added(NamedTuple):
 class Policy(NamedTuple):
     """The policy for an add whose id is taken; `of` checks and makes it.
 
-    max_wait  the longest that a push may put a task off, from its first add on; None for no limit
-    rev      the rev that a task must have to be replaced; None for any
+    max_wait  the longest time from a task's first add to which pushes may delay it; None for no limit
+    rev       the rev that a task must have to be replaced; None for any
     """
 
     if_exists: IfExists = IfExists.FAIL
@@ -238,15 +238,15 @@ class Policy(NamedTuple):
 
 
 def check_not_recurring(schedule: object) -> None:
-    """Raise InvalidTask if there is a schedule, with which no task can be added by `if_exists="push"`."""
+    """Raise InvalidTask if there is a schedule: no recurring task can be added with `if_exists="push"`."""
     if schedule:
         raise InvalidTask("schedule", "a recurring task cannot be pushed: choose another if_exists")
 
 
 def insert_many(queue: Queue, tasks: Sequence[Task], chosen: Collection[str]) -> list[bool | DuebellError]:
-    """`Store.insert_many`, which also finds a chosen id taken in its lane by an earlier number of lanes.
+    """Do `Store.insert_many`, and refuse also a chosen id that is taken in an earlier lane of the id.
 
-    The earlier lanes are read first: a relaner moves tasks from there to here.
+    The earlier lanes are read first: a relaner moves tasks from these to the present lane.
     """
     try:
         elsewhere = queue.placed_before(task.id for task in tasks if task.id in chosen)
@@ -265,8 +265,8 @@ def is_same_add(there: Task, new: Task) -> bool:
 def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     """Apply the policy to a new task whose id is taken. Tells which task is stored in the end.
 
-    A new reservation takes over another one, whose transaction can then confirm it no more.
-    Raises TaskExists, TaskChanged, TaskConflict; TaskNotFound if a rev is given and the task is gone.
+    A new reservation replaces another one, whose transaction can then no longer confirm its task. Raises
+    TaskExists, TaskChanged, TaskConflict; TaskNotFound if a rev is given and the task is gone.
     """
     if_exists, max_wait, rev = policy
     takes_over = task.status is Status.RESERVED
@@ -308,7 +308,7 @@ def settle_all(queue: Queue, tasks: Sequence[Task], policy: Policy) -> list[Task
 
 
 def _kept(there: Task) -> Task:
-    """The stored task. Raises TaskExists for a reserved one: it is not there for certain."""
+    """The stored task. Raises TaskExists for a reserved one: it may never be confirmed."""
     if there.status is Status.RESERVED:
         raise TaskExists(there.id, reserved_until=there.reserved_until)
     return there
@@ -317,10 +317,10 @@ def _kept(there: Task) -> Task:
 def pushed(there: Task, new: Task, max_wait: timedelta | None) -> Task:
     """The task to store when `new` is added with `if_exists="push"` in place of `there`, which has its id.
 
-    A task that waits is due `max_wait` after its first add at the latest, which `created_at` keeps. If that
-    time has passed, it keeps its place, so that pushes cannot hold it up. A paused one stays so. One that
-    runs or is over gives way to `new`: what runs may know nothing of this push, and its own outcome no longer
-    applies.
+    A waiting task is due `max_wait` after its first add at the latest; `created_at` keeps the time of that
+    add. If that time has passed, the task keeps its place, so that pushes cannot delay it. A paused task
+    stays paused. `new` replaces a task that runs or has ended: a running attempt may not know of this push,
+    and its outcome no longer applies.
 
     Raises TaskConflict if a recurring task has the id.
     """
@@ -390,8 +390,8 @@ class RuleSetter:
                     self._has_dropped(elsewhere)  # an earlier call may have changed it, and then failed
             if added.task is not new:
                 # A late write of an earlier call may have put a stray copy into an earlier lane, which this
-                # call has found or changed. So the number of lanes is checked: of a task that waits at no
-                # cost, and of one that is blocked or reserved because no run deletes its copy.
+                # call has found or changed. So the number of lanes is checked. For a waiting task this costs
+                # nothing. A blocked or reserved task needs it, as no run deletes its copy.
                 is_checked = added.task.queued or added.task.status in {Status.BLOCKED, Status.RESERVED}
                 try:
                     self.arm([added.task], lanes=lanes if is_checked else None)
@@ -457,7 +457,7 @@ class RuleSetter:
         self.arm(there)
 
     def arm_after(self, conflict: DuebellError, tasks: Collection[Task]) -> None:
-        """`arm` for stored tasks, when the call itself failed by this conflict."""
+        """`arm` for stored tasks, after the call itself has failed with this conflict."""
         try:
             self.arm(tasks)
         except NotArmed as error:
@@ -467,7 +467,7 @@ class RuleSetter:
         try:
             return settle(self._queue, new, policy)
         except TAKEN as taken:
-            # The stored task may be that of an earlier call without an answer, and the rule not set for it.
+            # An unanswered earlier call may have stored this task, without setting the rule for it.
             there = self._queue.get_many([new.id])
             self.arm_after(taken, there.values())
             if new.id in there and there[new.id].status is Status.RESERVED:

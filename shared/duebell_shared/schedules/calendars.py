@@ -1,7 +1,7 @@
 """Calendars of holidays, and the occurrences of schedules that have one. Reads and time are arguments.
 
-A queue stores its calendars in one item. Editors and runs import this module, and read that item, only for
-schedules that have a calendar; at most once a minute.
+A queue stores its calendars in one item. Only for schedules with a calendar do editors and runs import this
+module, and read that item at most once a minute.
 """
 
 from bisect import bisect_left, bisect_right
@@ -30,7 +30,7 @@ _FURTHEST = timedelta(days=60)
 #: Bytes of all calendars of a queue: a run reads them in one item.
 MOST_BYTES = 200_000
 
-#: The longest time for which a run goes by the calendars that it has read.
+#: The longest time for which a run uses the calendars that it has read.
 _EVERY = timedelta(minutes=1)
 
 
@@ -38,7 +38,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """A calendar of holidays. Raises InvalidInput.
 
     days     the holidays and their names
-    ends     the last day that it knows; after it, no day is a holiday
+    ends     the last day that it covers; no later day is a holiday
     weekend  the days of the week that no occurrence is moved to, Monday being 0
     source   its origin, such as `DE-BE` or the name of a file
     """
@@ -62,7 +62,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(self.days))
 
     def between(self, first: date, last: date) -> tuple[date, ...]:
-        """The holidays from the one day to the other, both included."""
+        """The holidays from `first` to `last`, both included."""
         return self.holidays[bisect_left(self.holidays, first) : bisect_right(self.holidays, last)]
 
     def moved(self, day: date, how: Holidays) -> date:
@@ -82,7 +82,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return min((at for at in moved if after < at <= last), default=found)
 
     def count(self, schedule: Schedule, after: datetime, until: datetime) -> int:
-        """Count the occurrences after the one instant and up to the other."""
+        """Count the occurrences after `after`, up to and with `until`."""
         days, plain = _Days(schedule), schedule.plain
         total = plain.count(after, until)
         for day in self.between(days.of(after), days.of(until)):
@@ -92,7 +92,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return total + sum(plain.next_after(at - MILLISECOND) != at for at in moved)
 
     def on_holidays(self, schedule: Schedule, after: datetime, until: datetime) -> Iterator[OnHoliday]:
-        """The occurrences after the one instant and up to the other that fall on holidays, in order."""
+        """The occurrences after `after`, up to and with `until`, that fall on holidays, in order."""
         days, how = _Days(schedule), schedule.holidays or Holidays.SKIP
         for day in self.between(days.of(after), days.of(until)):
             for due in days.occurrences(day):
@@ -102,7 +102,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 
 class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The calendars of a queue by name, and the number of their changes, stored beside the rest."""
+    """The calendars of a queue by name, and the number of their changes, which is an attribute of its own."""
 
     calendars: Mapping[str, Calendar] = {}
     rev: int = 0
@@ -115,7 +115,7 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         new = replace(self, calendars={**self.calendars, name: calendar})
         try:
             new = msgspec.json.decode(stored := to_json(new), type=type(self))
-        except (TypeError, ValueError) as error:  # stored, it would make all calendars unreadable
+        except (TypeError, ValueError) as error:  # if it were stored, no calendar could be read
             raise InvalidInput("calendar", f"must have dates and their names: {error}") from None
         if (size := len(stored)) > MOST_BYTES:
             raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
@@ -165,7 +165,7 @@ class _Days:
         return instant_of(datetime.combine(day, instant.astimezone(self._zone).time()), self._zone)
 
     def occurrences(self, day: date) -> Iterator[datetime]:
-        """The occurrences of the day by the schedule alone."""
+        """The occurrences of the day by the schedule without its calendar."""
         at, end = self._schedule.plain.next_after(self.begin(day) - MILLISECOND), self.begin(day + _DAY)
         while at and at < end:
             yield at

@@ -1,8 +1,8 @@
-"""Cron expressions: AWS's six fields and the classic five, checked strictly, as sets of what matches.
+"""Cron expressions: AWS's six fields and the classic five, checked strictly, as sets of matching values.
 
-No library does all of it right. croniter 7.0 knows neither LW nor L-n, numbers weekdays otherwise, and fires
-twice in a repeated hour. cronsim 2.8 knows no years, 15W or L-n. aws-croniter 2.1 takes 31 February. The
-tests compare this with all three, and with a search minute by minute.
+No library does all of it right. croniter 7.0 knows neither LW nor L-n, numbers weekdays differently, and
+fires twice in a repeated hour. cronsim 2.8 knows no years, 15W or L-n. aws-croniter 2.1 takes 31 February.
+The tests compare this module with all three, and with a search minute by minute.
 
 AWS: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html
 LW and L-n are not AWS's, but Quartz's:
@@ -26,7 +26,7 @@ FIRST_YEAR, LAST_YEAR = 1970, 2199
 _MONTH_NAMES = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAY_NAMES = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 
-#: Not `str.upper`, which makes ASCII letters of others, such as the Turkish dotless i.
+#: Not `str.upper`: it turns some other letters, such as the Turkish dotless i, into ASCII letters.
 _UPPER = str.maketrans(string.ascii_lowercase, string.ascii_uppercase)
 
 _invalid = partial(InvalidSchedule, "schedule")
@@ -36,10 +36,10 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
     """The days of a month that one of the two day fields matches. Weekdays are 0 (Monday) to 6.
 
     numbers    days of the month
-    from_end   days counted back from the last, which is 0
+    from_end   days counted back from the last day, which is 0
     nearest    the weekday (Monday to Friday) nearest to these days, within the month
     last_workday   the last Monday to Friday of the month
-    weekdays   every one of these
+    weekdays   every day of the month with one of these weekdays
     nth        the n-th such weekday of the month: (weekday, n)
     last       the last such weekday of the month
     """
@@ -70,13 +70,13 @@ class Days(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Cron(msgspec.Struct, frozen=True, kw_only=True):
-    """The times that an expression matches, by the clock on the wall.
+    """The times that an expression matches, in local time.
 
     minutes         of the day, in order: 0 to 1439
-    month_days, week_days  the days by either; None if that says nothing
-    either          whether one of the two is enough, where both say something
+    month_days, week_days  the days that each of the two day fields matches; None if the field allows any day
+    either          whether a match of one of the two is enough, if both restrict the day
     months, years   the months and years that match; None for all years
-    by_the_minute   whether the hour is a wildcard or a step, so that it follows elapsed time, not the day
+    by_the_minute   whether the hour is a wildcard or a step: then it follows elapsed time, not the day
     """
 
     minutes: tuple[int, ...]
@@ -132,7 +132,7 @@ def parse_classic(text: str) -> Cron:
         if odd := re.search(r"[?LW#]", re.sub(r"[A-Z]{3}", "", field)):
             raise _invalid(f"{name} {quoted(field)}: {odd.group()} is AWS's: write cron(…) with six fields")
     _, _, month_day, _, week_day = fields
-    # A field that begins with a star restricts nothing: then both must match. Else either is enough.
+    # If a day field begins with a star, both day fields must match. Else a match of one is enough.
     either = not month_day.startswith("*") and not week_day.startswith("*")
     weekdays = frozenset((number - 1) % 7 for number in _CLASSIC_WEEK_DAY.set_of(week_day))
     return _cron(

@@ -33,7 +33,7 @@ _BEFORE_ALL = datetime(1969, 12, 30, tzinfo=UTC)
 
 _MINUTE = timedelta(minutes=1)
 
-#: The longest expression, in characters: it is read each time that the task is.
+#: The longest expression, in characters: it is read with each read of the task.
 MAX_EXPRESSION = 1_024
 
 _invalid = partial(InvalidSchedule, "schedule")
@@ -42,8 +42,8 @@ _invalid = partial(InvalidSchedule, "schedule")
 class Holidays(StrEnum):
     """The policy on occurrences that fall on holidays of the schedule's calendar.
 
-    SKIP      they do not come
-    NEXT      they come at the same time of the next working day, PREVIOUS of the one before: a day that is no
+    SKIP      they are left out
+    NEXT      they come at the same time of the next working day (PREVIOUS: of the one before), which is no
               holiday and no weekend
     """
 
@@ -77,8 +77,8 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     calendar    the name of the calendar whose holidays count; unset for none
     holidays    the policy on them; skip if unset
 
-    A task is stored with the name of its calendar. The reader of the task gives its schedule the calendar by
-    `know`. Until then, the schedule has no holidays.
+    A task is stored with the name of its calendar. Code that reads the task must give the calendar to its
+    schedule, by `know`. Until then, the schedule has no holidays.
     """
 
     expression: str
@@ -118,7 +118,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return found if found is not None and found <= last else None
 
     def latest(self, after: datetime, until: datetime, n: int) -> list[datetime]:
-        """The last n occurrences after the one instant and up to the other, in order."""
+        """The last n occurrences after `after`, up to and with `until`, in order."""
         found: list[datetime] = []
         while len(found) < n and (last := self._last(after, until)) is not None:
             found.append(last)
@@ -126,7 +126,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return found[::-1]
 
     def count(self, after: datetime, until: datetime) -> int:
-        """Count the occurrences after the one instant and up to the other, by arithmetic."""
+        """Count the occurrences after `after`, up to and with `until`, by arithmetic."""
         after, until = self._bounded(after, until)
         if after >= until:
             return 0
@@ -181,7 +181,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return anchor + max(0, (instant - anchor) // meaning + 1) * meaning
 
     def _bounded(self, after: datetime, until: datetime) -> tuple[datetime, datetime]:
-        """These two in UTC, within the schedule's bounds and the years of a rule."""
+        """Both instants in UTC, within the schedule's bounds and the years that a rule can ring in."""
         after = min(max(after, _BEFORE_ALL), LATEST).astimezone(UTC)
         if self.start is not None and self.start > after:
             after = self.start - MILLISECOND
@@ -189,12 +189,12 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return after, until
 
     def _last(self, after: datetime, until: datetime) -> datetime | None:
-        """The last occurrence after the one instant and up to the other, by halving the time between."""
+        """The last occurrence after `after`, up to and with `until`, by halving the time between them."""
         last = self.next_after(after)
         if last is None or last > until:
             return None
         none_after = until
-        while none_after - last >= _MINUTE:  # no two are nearer to each other than that
+        while none_after - last >= _MINUTE:  # no two occurrences are nearer than that
             middle = last + (none_after - last) / 2
             found = self.next_after(middle)
             if found is None or found > until:
@@ -217,9 +217,9 @@ def make_schedule(
 ) -> Schedule:
     """The schedule that a user asks for, checked. A rate without a start counts from `now`.
 
-    calendars  gives the calendar of a name; without it, the calendar may be missing
+    calendars  returns the calendar of a name; if not given, it is not checked that the calendar exists
 
-    Raises InvalidSchedule with the field and the reason: it cannot be read, or never comes.
+    Raises InvalidSchedule with the field and the reason, if it cannot be read or has no occurrence.
     """
     if not isinstance(expression, str):
         raise _invalid(f"must be text, not {type(expression).__name__}")
@@ -230,7 +230,7 @@ def make_schedule(
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
-        # Rounded down: a start after now would be the first occurrence itself.
+        # Rounded down: if the start were after `now`, it would be the first occurrence itself.
         start=floor(now.astimezone(UTC))
         if start is None and isinstance(meaning, timedelta)
         else _instant("start", start),

@@ -1,9 +1,8 @@
-"""A cron expression in a time zone: the next instant that it means, whatever clocks do meanwhile.
+"""A cron expression in a time zone: the next instant that it means, also when clocks are changed.
 
-A wall-clock schedule, one with fixed hours, means a time of each matching day. If clocks go forward over
-it, it is the first instant after the gap. If they go back and show it twice, it is the first of the two. A
-schedule by the minute, one whose hour is a wildcard or a step, means every instant at which the clock shows
-a match.
+A schedule with fixed hours means a time of each matching day. If clocks skip that time, it is the first
+instant after the gap. If clocks show it twice, it is the first of the two. A schedule by the minute has a
+wildcard or a step as its hour. It means every instant at which the clock shows a match.
 """
 
 from bisect import bisect_left, bisect_right
@@ -22,7 +21,7 @@ _TICK = timedelta(microseconds=1)
 #: Clocks are not changed twice within this time, and never by as much.
 _STEADY = timedelta(days=3)
 
-#: No clock has been put back by as much since 1970: seven hours is the most, in Antarctica in 1994.
+#: Since 1970 no clock has been put back this far. The most was seven hours, in Antarctica in 1994.
 _MOST_BACK = timedelta(hours=8)
 
 
@@ -32,10 +31,10 @@ def next_match(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None
 
 
 def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime) -> int:
-    """Count the instants that `next_match` finds after the one and up to the other.
+    """Count the instants that `next_match` finds after `after`, up to and with `until`.
 
-    In three days without a change of clocks, each time of day that matches is one instant, so they are
-    computed. An hour near a change is counted one by one.
+    In three days without a change of clocks, each matching time of day is one instant, so the number is
+    computed. In an hour near a change, the instants are counted one by one.
     """
     count = 0
     while after < until:
@@ -55,7 +54,7 @@ def count_matches(cron: Cron, zone: "ZoneInfo", after: datetime, until: datetime
 
 
 def _is_steady(zone: "ZoneInfo", after: datetime, until: datetime) -> bool:
-    """Tell whether each time that the clock shows between these is one instant."""
+    """Tell whether each time that the clock shows between these instants is shown only once."""
     return _offset(zone, after - _MOST_BACK) == _offset(zone, after) == _offset(zone, until)
 
 
@@ -71,7 +70,7 @@ def instant_of(shown: datetime, zone: "ZoneInfo") -> datetime:
 def _next_of_days(cron: Cron, zone: "ZoneInfo", after: datetime) -> datetime | None:
     for shown in _matches(cron, _shown(after, zone)):
         instant = instant_of(shown, zone)
-        if instant > after:  # not so for what a repeated hour shows once more
+        if instant > after:  # False for a time that a repeated hour shows again
             return instant
     return None
 
@@ -90,7 +89,7 @@ def _next_by_the_minute(cron: Cron, zone: "ZoneInfo", after: datetime) -> dateti
             after = changed
         elif near == instant:
             return instant
-        else:  # until shortly before, no clock shows a match, however often it is changed
+        else:  # no match comes before `instant - _STEADY`, even if clocks are changed
             after = max(near, instant - _STEADY)
 
 
@@ -111,7 +110,7 @@ def _matches(cron: Cron, after: datetime) -> Iterator[datetime]:
 
 
 def _count_shown(cron: Cron, first: datetime, stop: datetime) -> int:
-    """Count the times of day that match from the one on and before the other, whatever their time zone."""
+    """Count the matching times of day from `first` on and before `stop`, whatever their time zone."""
     count = 0
     year, month = first.year, first.month
     while (year, month) <= (stop.year, stop.month) and year <= LAST_YEAR:
@@ -147,14 +146,14 @@ def _offset(zone: "ZoneInfo", instant: datetime) -> timedelta:
 
 
 def _change_between(zone: "ZoneInfo", after: datetime, until: datetime) -> datetime | None:
-    """The change of clocks after the one and up to the other, at most _STEADY later; None if none."""
+    """The change of clocks after `after` and up to `until`, at most _STEADY later; None if there is none."""
     if _offset(zone, after) == _offset(zone, until):
         return None
     return _change(zone, after, until)
 
 
 def _change(zone: "ZoneInfo", before: datetime, until: datetime) -> datetime:
-    """The instant of the change of clocks that lies after the one and not after the other, to the second."""
+    """The instant of the change of clocks after `before` and up to `until`, to the second."""
     before = before.replace(microsecond=0)
     offset = _offset(zone, before)
     least, most = 0, int((until - before).total_seconds())

@@ -75,7 +75,7 @@ def _clock(at: datetime) -> str:
     return at.time().isoformat("seconds" if at.second else "minutes")
 
 
-#: More times of a day, minutes of the hour, days or years than these are not listed.
+#: The most times of a day, minutes of the hour, days or months that are listed.
 _MOST = 6
 
 _HOURS, _MINUTES = 24, 60
@@ -105,7 +105,7 @@ def _every(number: int, unit: str) -> str:
 
 
 def _even_step(minutes: list[int]) -> int | None:
-    """The step of minutes that go on evenly from one hour to the next; :00 and :45 do not."""
+    """The step of these minutes, if it stays the same into the next hour; not so for :00 and :45."""
     steps = {after - before for before, after in pairwise([*minutes, minutes[0] + _MINUTES])}
     return steps.pop() if len(steps) == 1 and len(minutes) > 1 else None
 
@@ -131,7 +131,7 @@ _WEEKDAYS = frozenset(range(5))
 
 
 def _of_month(days: Days) -> list[str]:
-    """The days that are named by where in a month they are: `on the 1st and 15th`, `on the last Friday`."""
+    """The days by their place in the month: `on the 1st and 15th`, `on the last Friday`."""
     parts = []
     if days.weekdays or days.nearest or days.last_workday or days.from_end - {0}:
         raise _NoWords
@@ -161,7 +161,7 @@ def _months(cron: Cron) -> str:
     return f" from {parts[0]}" if len(parts) == 1 and " to " in parts[0] else f" in {_listed(parts)}"
 
 
-#: A run of fewer numbers is listed one by one.
+#: A row of fewer consecutive numbers is listed one by one.
 _FEW = 3
 
 
@@ -171,7 +171,7 @@ def _listed(parts: Iterable[str]) -> str:
 
 
 def _spans(numbers: Iterable[int], name: Callable[[int], str]) -> list[str]:
-    """Each long run by its ends, `5 to 9`; the other numbers one by one. At most six parts have words."""
+    """Each long row of numbers by its ends, `5 to 9`; others one by one. Raises _NoWords above six parts."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:

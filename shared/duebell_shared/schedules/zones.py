@@ -1,9 +1,9 @@
 """Time zones, from the `tzdata` package only.
 
 `zoneinfo.ZoneInfo(name)` prefers the machine's folder of zones to the package, and machines have different
-ones. By 2025b and by 2026f, clocks in Vancouver, Winnipeg, Casablanca and Havana differ by an hour. So an
-editor and the worker would read one schedule in two ways. Here zones are read from the package, and the
-process's own setting (`zoneinfo.TZPATH`) is left alone: it belongs to the user.
+folders. Between releases 2025b and 2026f, clocks in Vancouver, Winnipeg, Casablanca and Havana differ by an
+hour. So an editor and the worker would read one schedule in two ways. Here zones are read from the package.
+The process's own setting (`zoneinfo.TZPATH`) is not changed: it belongs to the user.
 
 A `ZoneInfo` that a user puts into a datetime stays the user's: that datetime means what the user's code says.
 """
@@ -31,10 +31,10 @@ _zones: "dict[str, ZoneInfo]" = {}
 def zone_of(name: str) -> "ZoneInfo":
     """The time zone of this IANA name, the same object each time.
 
-    Raises InvalidSchedule, which suggests a name that is like it.
+    Raises InvalidSchedule, which suggests a similar name.
 
-    Names are those in the package's list, as they are written there. Thus `localtime`, `posix/…`, `right/…`,
-    which only some machines have, names of folders and paths are refused.
+    Only the names in the package's list are accepted, as they are written there. So `localtime`, `posix/…`
+    and `right/…`, which only some machines have, are refused, and so are names of folders and paths.
     """
     if not isinstance(name, str) or name not in zone_names():  # type: ignore[redundant-expr]
         raise InvalidSchedule("timezone", f"{quoted(name)} is no IANA time zone{_hint(name)}")
@@ -49,7 +49,7 @@ def zone_of(name: str) -> "ZoneInfo":
 
 @cache
 def zone_names() -> frozenset[str]:
-    """The names of all zones that there are, those for backward compatibility among them."""
+    """The names of all zones, including those for backward compatibility."""
     return frozenset(_content("zones").decode().split())
 
 

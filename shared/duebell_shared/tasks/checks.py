@@ -10,11 +10,11 @@ from duebell_shared.errors import InvalidTask
 from duebell_shared.instants import LATEST, to_utc
 from duebell_shared.quoting import quoted, shortened
 
-#: Thirty thousand years in milliseconds. JavaScript's numbers are exact up to nine times that, DynamoDB's
-#: up to 38 digits.
+#: The largest number: thirty thousand years in milliseconds. JavaScript's numbers are exact up to nine times
+#: as much, DynamoDB's up to 38 digits.
 LARGEST = 10**15
 
-#: The highest priority; the lowest, and that of a task that is given none, is 0.
+#: The highest priority. The lowest is 0, which is also the default.
 MAX_PRIORITY = 9
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -22,14 +22,14 @@ Milliseconds = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Priority = Annotated[int, msgspec.Meta(ge=0, le=MAX_PRIORITY)]
 
 
-#: Their names start with this.
+#: The names of duebell's own actions start with this.
 RESERVED = "duebell."
 
-#: Does nothing but succeed: `duebell verify` adds tasks for it. Every worker has it.
+#: An action of every worker, which does nothing and succeeds: `duebell verify` adds tasks for it.
 VERIFY = f"{RESERVED}verify"
 
 
-#: The action of a batch after which nothing comes. It is never run.
+#: The action of a batch that has no follow-up. It is never run.
 NO_FOLLOW_UP = f"{RESERVED}batch"
 
 
@@ -39,7 +39,7 @@ def is_reserved(action: str) -> bool:
 
 MAX_NAME = 256
 
-#: Characters of who changed a task.
+#: The most characters of an author's name.
 _MAX_CHANGED_BY = 128
 
 #: More than there are minutes until the last due date that a rule can ring for.
@@ -69,7 +69,7 @@ def check_changed_by(given: object) -> str | None:
 
 
 def fit_changed_by(name: str) -> str | None:
-    """`name`, such as that of a login, shortened and without control characters, as a `changed_by`."""
+    """`name`, such as a login's, made a valid `changed_by`: shortened, without control characters."""
     fit = "".join(character if character.isprintable() else "?" for character in name.strip())
     return f"{fit[: _MAX_CHANGED_BY - 1]}…" if len(fit) > _MAX_CHANGED_BY else fit or None
 
@@ -135,7 +135,7 @@ def read_seconds(field: str, given: object) -> timedelta:
 
 
 def fit_traceparent(text: str) -> str | None:
-    """The text if it is a W3C trace context, else None: an edit by hand may have left another.
+    """The text if it is a W3C trace context, else None: an edit by hand may have stored anything.
 
     https://www.w3.org/TR/trace-context/#traceparent-header
     """

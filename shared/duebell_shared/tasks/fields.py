@@ -1,8 +1,8 @@
 """The fields of a task that users give: one row each.
 
-All other lists of these fields are made of this table: checks, JSON and its schemas, the page's form, options
-of the command line, stored and declared fields, the reference. Only `Task`, whose attributes users read, and
-the signature of `Editor.add`, which code editors show, are written by hand beside it.
+This table generates all other lists of these fields: checks, JSON and its schemas, the page's form, options
+of the command line, stored and declared fields, the reference. Only `Task` and the signature of `Editor.add`
+are written by hand, for users and code editors.
 
 A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `Field`.
 """
@@ -37,12 +37,12 @@ from .checks import (
 from .follow_up import MAX_AFTER, Then, check_then, read_then
 from .recurrence import MAX_SPREAD, Missed
 
-#: The most tags of a task, and what a tag is: no comma and no space, so that lists of tags can be typed.
+#: The most tags of a task, and the characters of a tag: no comma and no space, so that people can type lists.
 MAX_TAGS, MAX_TAG = 10, 50
 _IN_TAGS = "a-zA-Z0-9_.:/=+@-"
 _TAG = re.compile(f"[{_IN_TAGS}]{{1,{MAX_TAG}}}")
 
-#: The longest time that a task can be told to wait; beyond, it may as well wait for ever.
+#: The longest time that a task can be told to wait.
 _CENTURY = timedelta(days=36_525)
 
 
@@ -68,12 +68,12 @@ Form = Literal[
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of value. Another field of a known kind changes nothing but the table.
+    """A kind of value. To add a field of a known kind, change only the table.
 
-    form    its form for people: the command line makes an option of it, and the page a widget
+    form    its form for people, which decides the option of the command line and the widget of the page
     schema  its JSON Schema, without null
-    check   the value to store, from the field's name and a value that is not None. Raises InvalidTask
-    read    the Python value of a JSON value, likewise; None if it is the same
+    check   returns the value to store, from the field's name and a value that is not None. Raises InvalidTask
+    read    returns the Python value of a JSON value, from the same arguments; None if both are the same
     """
 
     form: Form
@@ -148,7 +148,7 @@ _FOLLOW_UP = Kind(
 
 
 def _check_on_failed(field: str, given: object) -> str:
-    """The name of an action; empty for none, even if the task's own action has one."""
+    """The name of an action; empty for none, even if the task's action has an `on_failed`."""
     if not isinstance(given, str):
         raise InvalidTask(field, f"must be the name of an action, not {type(given).__name__}")
     return check_name(field, given) if given else given
@@ -168,12 +168,12 @@ def _check_tags(field: str, given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tags))
 
 
-#: In place of names: the whole payload.
+#: Means the whole payload, in place of names.
 _WHOLE = "*"
 
 
 def _check_unique(field: str, given: object) -> tuple[str, ...]:
-    """The names of the payload's fields that count, each once and sorted; `*` for all of it, () for none."""
+    """The payload's fields that the id is made of, sorted; `*` for the whole payload, () for none."""
     if isinstance(given, bool):
         return (_WHOLE,) if given else ()
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
@@ -195,9 +195,9 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     means    its meaning, without units: lengths of time are seconds in JSON, and `1h30m` to the shell
     unset    the meaning of null; empty if it cannot be null
     default  the stored value for null; NODEFAULT if that is refused
-    stored   the place of its value: on the task, or in its recurrence or schedule; "" for code of its own
+    stored   where its value is stored: on the task, or in its recurrence or schedule; "" for code of its own
     named    the name of the attribute there, if it is another
-    goes     the tasks that it goes with: those that run once, those that recur, or all
+    goes     the tasks that can have it: tasks that run once, recurring tasks, or all
     """
 
     kind: Kind
@@ -402,25 +402,25 @@ FIELDS: Mapping[str, Field] = {
 #: The fields that are kept on the task itself, and the names of its attributes.
 STORED = {name: row.named or name for name, row in FIELDS.items() if row.stored == "task"}
 
-#: The fields of a recurring task's schedule, those of its recurrence otherwise, and all of them.
+#: The fields of a recurring task's schedule, the other fields of its recurrence, and both together.
 SCHEDULE = tuple(name for name, row in FIELDS.items() if row.stored == "schedule")
 RECURRENCE = tuple(name for name, row in FIELDS.items() if row.stored == "recurrence")
 RECURRING = (*SCHEDULE, *RECURRENCE)
 
 
 def names_of(fields: type) -> tuple[str, ...]:
-    """The names of one of these classes, in the order of the table."""
+    """The field names of one of the TypedDicts above, in the order of the table."""
     return tuple(name for name in FIELDS if name in fields.__annotations__)
 
 
 def checked(name: str, given: object) -> Any:
-    """The value that is stored if this one is given. Raises InvalidTask."""
+    """The value to store if `given` is given. Raises InvalidTask."""
     row = FIELDS[name]
     return row.default if given is None and row.default is not NODEFAULT else row.kind.check(name, given)
 
 
 def described(name: str, *, in_change: bool = False) -> str:
-    """The meaning of the field in JSON, also if it is not given; in a change, also if it is null."""
+    """The meaning of the field in JSON, and of its absence; in a change, of null."""
     row = FIELDS[name]
     seconds = " (in seconds)" if row.kind.form == "duration" else ""
     unset = f"; null: {row.unset}" if in_change else f"; {row.unset} if not given"
@@ -453,12 +453,12 @@ def fields_of(kind: type[_F], given: object) -> _F:
     return kind(**values)
 
 
-#: Characters of the action that a made id begins with: follow-ups of the task have longer ids.
+#: A generated id begins with at most so many characters of the action: ids of follow-ups are longer still.
 _IN_ID = 150
 
 
 def _unique_id(action: str, payload_json: str, names: tuple[str, ...]) -> str:
-    """The id of a task that is unique by these fields of its payload. Raises InvalidTask for one it lacks.
+    """The id of a task that is unique by these fields of its payload. Raises InvalidTask if one is missing.
 
     Order and white space of the JSON do not count, and numbers count by their value: 1.0 is 1.
     """

@@ -1,8 +1,8 @@
 """Follow-ups: tasks that are added when a task is done, or has failed for good. Values and functions only.
 
 Problem: a task and its follow-up are two items, and a run may die between the two writes. Solution: the write
-that ends the task leaves it in the queue, with the follow-up that it *owes*. Its id follows from the task, so
-it cannot be added twice. Then a second write takes the task out of the queue.
+that ends the task leaves it in the queue, with the follow-up that it *owes*. The id of the follow-up follows
+from the task, so it cannot be added twice. After the add, another write takes the task out of the queue.
 """
 
 from datetime import timedelta
@@ -20,7 +20,7 @@ from duebell_shared.quoting import in_brief, quoted
 
 from .checks import MAX_NAME, Count, check_name
 
-#: Bytes of a follow-up's payload as JSON: it is stored beside that of its task.
+#: The most bytes of a follow-up's payload as JSON: it is stored beside the payload of its task.
 MAX_PAYLOAD = 32 * 1024
 
 #: The longest time between a task and its follow-up.
@@ -33,7 +33,7 @@ class Then(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     action   name of its action, 1 to 256 printable characters
     payload  its payload as for `Editor.add`, at most 32 KB as JSON
     after    the time from the end of the other task to its due date; a century at most
-    result_as  the field of the payload, an object, that gets what the other task's action returned. The
+    result_as  the field of the payload, an object, that gets the return value of the other task's action. The
                action must be declared with `keep_result=True`; None: the result is not passed on
     """
 
@@ -61,7 +61,7 @@ class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
         return payloads.decode_or_text(self.payload_json)
 
     def payload_after(self, result_json: str | None, error: str | None) -> Any:
-        """The payload after a task with this result. Raises InvalidTask if it lacks a result to pass on."""
+        """The payload after a task with this result. Raises InvalidTask if a result to pass on is missing."""
         payload = self.payload
         if self.result_as is UNSET:
             return payload
@@ -81,12 +81,12 @@ class Cause(StrEnum):
 
 
 class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The tasks that a batch waits for, and how many of them have ended in which way.
+    """Counts of the tasks that a batch waits for: not ended, and ended in each way.
 
-    open       whether more can be added
-    left       the number of those that have not ended
-    on_failed  the action in place of that of the batch, if any of them has failed; None for none
-    after      the time from the end of the last of them to the due date of the batch
+    open       whether more tasks can be added
+    left       the number of tasks that have not ended
+    on_failed  the action in place of the batch's, if any of the tasks has failed; None for none
+    after      the time from the end of the last task to the due date of the batch
     """
 
     open: bool = True
@@ -104,11 +104,11 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def ended(self) -> int:
-        """The number of those that have ended."""
+        """The number of tasks that have ended."""
         return sum(self._ends.values())
 
     def told(self, id: str) -> dict[str, Any]:
-        """The counts as the follow-up of this batch is told of them."""
+        """The counts as the follow-up of this batch gets them in its payload."""
         return {"id": id, **self._ends}
 
     @property
@@ -121,10 +121,10 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A follow-up that is still to be added, by a task whose last attempt has ended.
+    """A follow-up that is still to be added, kept on a task whose last attempt has ended.
 
-    cause       whether that was done or failed for good
-    action      the action of the follow-up; empty if only its batch has to count its end
+    cause       whether the task was done or failed for good
+    action      the action of the follow-up; empty if only the batch must count the task's end
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made
@@ -142,17 +142,16 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def endings(self) -> tuple[str, ...]:
-        """The ends of the follow-up's id behind that of the task: the one to take, and one if that is taken.
+        """The suffixes of the follow-up's id after the task's: the first choice, and one if that is taken.
 
-        The first is `/failed` or `/then`; for an occurrence of a recurring task, with the time that it was
-        due. The second has the time that the attempt ended, so that a task that failed again has a second
-        follow-up.
+        The first is `/failed` or `/then`; for an occurrence of a recurring task, with its due date. The
+        second has the time of the attempt's end, so that a task that failed again has a second follow-up.
         """
         first = f"/{self.cause}" if self.queued is None else f"/{self.cause}@{render(self.due)}"
         return first, f"/{self.cause}@{render(self.at)}"
 
 
-#: Characters that the id of a task can have that has follow-ups: so many less than the id of any other.
+#: The most characters of the id of a task that has follow-ups, whose own ids are longer.
 MAX_ID = MAX_NAME - len(f"/{Cause.FAILED}@2026-12-31T00:00:00.000Z")
 
 
@@ -167,7 +166,7 @@ def check_id(id: str) -> None:
 
 
 def read_then(given: object) -> Then:
-    """The follow-up of a JSON object, in which lengths of time are seconds. Raises InvalidTask."""
+    """The follow-up from a JSON object, in which lengths of time are seconds. Raises InvalidTask."""
     try:
         return msgspec.convert(given, Then, strict=False)
     except msgspec.ValidationError as error:
@@ -206,7 +205,7 @@ def check_then(then: object) -> FollowUp:
 
 
 def no_result_of(action: str) -> InvalidTask:
-    """The error of a follow-up that is to get the result of an action which keeps none."""
+    """The error of a follow-up that needs the result of an action that keeps no results."""
     return InvalidTask(
         "then.result_as",
         f"needs a result, and the action {quoted(action)} keeps none: declare it with keep_result=True",

@@ -1,9 +1,9 @@
-"""The past of a task in few bytes: failed attempts, occurrences of one that recurs, and events. Pure.
+"""The past of a task in few bytes: failed attempts, occurrences of a recurring task, and events. Pure.
 
-The last failure is kept in full, and each failed attempt as an event with its error in a line. Occurrences
-and events are packed as MessagePack, each time as its difference from the time before it, and compressed.
-Twenty occurrences take some 250 bytes when all is well, and 600 at most. A change by an editor, or an
-earlier attempt, is kept only if it costs no write unit: see `with_fitting_events` in items.py.
+The last failure is kept in full. Each failed attempt is kept as an event with its error in a line.
+Occurrences and events are packed as MessagePack and compressed. Each time is its difference from the time
+before it. Twenty occurrences take about 250 bytes when all is well, and 600 at most. A change by an editor,
+or an earlier attempt, is kept only if it costs no write unit: see `with_fitting_events` in items.py.
 """
 
 import math
@@ -22,11 +22,11 @@ from duebell_shared.tasks.checks import Count, Milliseconds
 #: The failed attempts that a task remembers.
 MAX_FAILURES = 10
 
-#: Characters of an error in a line, and its bytes within JSON, where a character takes up to six.
+#: The most characters of an error in a line, and the most bytes within JSON: a character takes up to six.
 _MOST_WORDS, _WORDS_BYTES = 300, 600
 
-#: Bytes within JSON of a failure in full. All that a task remembers must fit beside the largest payload: see
-#: items.py.
+#: The most bytes within JSON of a failure in full. All that a task keeps must fit beside the largest payload:
+#: see items.py.
 _TYPE_BYTES, _MESSAGE_BYTES, _TRACEBACK_BYTES = 240, 3_000, 8_000
 
 #: Bytes that one character takes within JSON, at most: a control character is written as `\\u0000`.
@@ -49,12 +49,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def in_a_line(words: str) -> str:
-    """The beginning of these words: as much as a task keeps of the error of an attempt."""
+    """The beginning of this text: as much as a task keeps of the error of an attempt."""
     return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
 
 
 def bounded(failure: Failure) -> Failure:
-    """The failure as a task keeps it: the beginning of its words, and the end of its traceback."""
+    """The failure as a task keeps it: the beginning of its type and message, and the end of its traceback."""
     return Failure(
         type=_beginning(failure.type, _TYPE_BYTES),
         message=_beginning(failure.message, _MESSAGE_BYTES),
@@ -64,7 +64,7 @@ def bounded(failure: Failure) -> Failure:
 
 
 def _beginning(text: str, most: int) -> str:
-    """As many of the text's characters as take no more bytes than this within JSON."""
+    """The longest beginning of the text that takes at most `most` bytes within JSON."""
     text = text[:most].encode(errors="replace").decode()  # half of a surrogate pair has no UTF-8
     while (excess := len(msgspec.json.encode(text)) - len('""') - most) > 0:
         text = text[: len(text) - math.ceil(excess / _MOST_OF_ONE)]
@@ -87,14 +87,14 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
     """An occurrence that is over. Times are UTC.
 
     due          when it was due
-    started_at   when its last attempt was started; when it was passed over, if it was skipped
-    finished_at  when that ended
+    started_at   when its last attempt was started; if it was skipped, when that was decided
+    finished_at  when that attempt ended
     lateness_ms  the lateness of the start of that attempt, in milliseconds
     attempts     the number of attempts
     result       done, failed or skipped
-    missed       the number of missed occurrences before it, which it stands for
+    missed       the number of missed occurrences before it, which it makes up for
     extra        whether it was asked for with `run_now`
-    failure      why it failed, in a line; less of it if several failed for different reasons
+    failure      why it failed, in a line; shorter if several failed for different reasons
     """
 
     due: Instant
@@ -111,15 +111,15 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 #: Bytes that a task's occurrences take at most.
 MAX_PACKED = 600
 
-#: Characters that are kept of each error: the first number with which all fit.
+#: The characters that are kept of each error: the first of these numbers with which all errors fit.
 _WORDS = (300, 120, 60, 25, 10, 0)
 
 
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
-    """The last twenty, with as much of their failures' words as fits into MAX_PACKED bytes.
+    """The last twenty, with as much of their failures' texts as fits into MAX_PACKED bytes.
 
-    Occurrences that do not fit even without words are left out, the oldest first. Only occurrences that took
-    years are so large.
+    Occurrences that do not fit even without these texts are left out, the oldest first. Only occurrences that
+    took years are so large.
     """
     kept = _with_words(occurrences[-MAX_OCCURRENCES:], "failure", MAX_PACKED)
     while len(pack(kept)) > MAX_PACKED:
@@ -138,7 +138,7 @@ _AT_ONCE = {ADD: 0, FORGOTTEN: 1, ATTEMPT: 2}
 
 
 class Lateness(msgspec.Struct, frozen=True):
-    """The parts of an attempt's lateness, in milliseconds. They add up to it.
+    """The parts of an attempt's lateness, in milliseconds. Their sum is the lateness.
 
     rounding  until the full minute that the rule was set to
     ring      from that minute until the rule rang; more than a minute if a ring was lost
@@ -158,7 +158,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """Something that happened to a task. Times are UTC.
 
     at           when it was changed, or when the attempt was started
-    what         `add`, a verb such as `move`, or `attempt`; `forgotten` stands for earlier ones that had no
+    what         `add`, a verb such as `move`, or `attempt`; `forgotten` stands for earlier events that had no
                  space
     by           the author of the change; None if unknown, and for an attempt
     attempt      its number, the first being 1; 0 if it is no attempt
@@ -168,8 +168,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     ended_at     when the attempt ended; None if unknown
     run          id of the run that started it; None if unknown
     lateness_ms  the lateness of its start, in milliseconds; None if unknown
-    lateness     the parts of that; None for less than a second
-    error        why it failed, in a line; less of it if space is short
+    lateness     the parts of the lateness; None for less than a second
+    error        why it failed, in a line; shorter if space is short
     """
 
     at: Instant
@@ -186,7 +186,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bounded_events(events: Sequence[Event], most: int = MAX_PACKED_EVENTS) -> tuple[Event, ...]:
-    """The last events, with as much of their errors as fits into so many bytes; the oldest are left out."""
+    """The last events, with as much of their errors as fits into `most` bytes; the oldest are left out."""
     kept = tuple(events)
     if len(kept) > MAX_EVENTS:
         kept = _without_oldest(kept, len(kept) - MAX_EVENTS + 1)
@@ -201,7 +201,7 @@ def _without_oldest(events: tuple[Event, ...], count: int) -> tuple[Event, ...]:
 
 
 def in_order(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events by time, each attempt and the add once: the first one given counts."""
+    """The events by time. Each attempt and the add come once: of several, the first one given is kept."""
     found = dict[object, Event]()
     for number, one in enumerate(events):
         found.setdefault((one.at, one.what, one.attempt) if one.what in _AT_ONCE else number, one)
@@ -212,7 +212,7 @@ _Entry = TypeVar("_Entry", Occurrence, Event)
 
 
 def _with_words(entries: Sequence[_Entry], field: str, most: int) -> tuple[_Entry, ...]:
-    """The entries, with as much of the words in this field as fits into so many bytes."""
+    """The entries, with as much of the text in this field as fits into `most` bytes."""
     kept = tuple(entries)
     for characters in _WORDS:
         kept = tuple(_shortened(one, field, characters) for one in kept)
@@ -226,10 +226,10 @@ def _shortened(entry: _Entry, field: str, characters: int) -> _Entry:
     return replace(entry, **{field: in_a_line(words)[:characters]}) if words else entry
 
 
-#: The first byte: the form of the others.
+#: The first byte, which tells the format of the other bytes.
 _VERSION = b"\x03"
 
-#: Bytes before they are compressed, at most.
+#: The most bytes before compression.
 _MOST_UNPACKED = 64 * 1024
 
 #: The fields of an occurrence or an event that are times.
@@ -239,8 +239,8 @@ _TIMES = {"at", "due", "started_at", "finished_at", "ended_at"}
 def pack(entries: Iterable[Occurrence | Event]) -> bytes:
     """These occurrences or events in bytes. Times are kept to the millisecond.
 
-    Each time of an entry is packed as its difference from the one before it; the first, from the first of the
-    entry before. A lateness is packed as its difference from the delay of the start: most often, that is 0.
+    Each time of an entry is packed as its difference from the time before it. The first time: from the first
+    of the entry before. A lateness is packed as its difference from the delay of the start: mostly 0.
     """
     rows, before = [], 0
     for one in entries:

@@ -1,4 +1,4 @@
-"""Makes a task of the fields that a user gives for it, and changes one by such fields."""
+"""Makes a new task, or a changed one, from the fields that a user gives."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from duebell_shared.schedules.calendars import Calendar
 
 
-#: Gives the calendar of a name. Raises InvalidSchedule if there is none.
+#: Returns the calendar of a name. Raises InvalidSchedule if there is none.
 Calendars = Callable[[str], "Calendar"]
 
 
 def new_task(*, now: datetime, calendars: Calendars | None = None, **given: Unpack[NewTask]) -> Task:
     """The task that these fields make, in lane 0 until it is placed.
 
-    calendars  gives the calendar of a name; without it, a calendar may be missing
+    calendars  returns the calendar of a name; if not given, it is not checked that a calendar exists
 
     A recurring task is due at its schedule's first occurrence. Raises InvalidTask with the field and the
     reason, InvalidSchedule.
@@ -73,13 +73,13 @@ def check_change(change: TaskChange) -> None:
 def changed_task(
     task: Task, change: TaskChange, *, now: datetime, calendars: Calendars | None = None
 ) -> Task:
-    """The task with the change. A field that is left out stays; None is as for a new task.
+    """The task with the change. A field that is left out stays; None means the same as for a new task.
 
     Raises TaskConflict, InvalidTask, InvalidSchedule.
     """
     changed = task.updated(**{name: value for name, value in change.items() if name in STORED}, now=now)
     if "due" in change and check_due(change["due"], now) != task.due:
-        # The same due date is no move: it would make all attempts anew, and at once.
+        # The same due date is no move: a move would start all attempts anew, and at once.
         changed = changed.moved(change["due"], now=now)
     if change.keys().isdisjoint(RECURRING):
         return changed
@@ -107,7 +107,7 @@ def _new_recurrence(
 def _changed_recurrence(
     there: Recurrence, change: Mapping[str, Any], now: datetime, calendars: Calendars | None
 ) -> Recurrence:
-    """The recurrence with the changes. Another expression comes with its own time zone, start and end."""
+    """The recurrence with the changes. A new expression comes with a new time zone, start and end."""
     schedule = there.schedule
     if not change.keys().isdisjoint(SCHEDULE):
         before = {name: getattr(schedule, FIELDS[name].named or name) for name in SCHEDULE}

@@ -1,7 +1,7 @@
-"""The recurrence of a task: its schedule, its place in that, and the occurrences that wait out of order.
+"""The recurrence of a task: its schedule, its current occurrence, and those that wait out of order.
 
-A recurring task is one item. It stands at one occurrence, and when that is over it takes the next by the same
-write: the chain can neither break nor fork. An occurrence that must wait longer than the next is *pending*.
+A recurring task is one item. It stands at one occurrence. The write that ends this occurrence also takes the
+next, so the chain can neither break nor fork. An occurrence that must wait longer than the next is *pending*.
 """
 
 import zlib
@@ -21,11 +21,11 @@ from .checks import Count
 #: The widest window that tasks can be spread over.
 MAX_SPREAD = timedelta(days=1)
 
-#: The most pending occurrences; each is kept on the task, and a task is one item of 400 KB.
+#: The most pending occurrences: each is stored in the task's item, which holds 400 KB at most.
 MAX_PENDING = 20
 
 #: With Missed.SKIP, an occurrence that starts later than this is skipped. A rule rings up to two minutes
-#: after a due date, and a run that died delays by a lease more.
+#: after a due date, and a run that died adds a lease.
 PUNCTUAL = timedelta(minutes=5)
 
 #: The most occurrences that Missed.ALL makes up for; the earlier ones are only counted.
@@ -33,11 +33,11 @@ _MOST_CAUGHT_UP = 100
 
 
 class Missed(StrEnum):
-    """The policy on occurrences that passed while nothing could run.
+    """The policy on occurrences that came while nothing could run.
 
     ONCE   the task runs once, now, for the last of them, and is told how many it missed
     ALL    it runs for each of them, in order; for the last hundred if there are more
-    SKIP   it runs for none that is more than five minutes late, and goes on with the next
+    SKIP   it skips each that is more than five minutes late, and goes on with the next
     """
 
     ONCE = "once"
@@ -46,11 +46,11 @@ class Missed(StrEnum):
 
 
 class Origin(StrEnum):
-    """The reason why a task stands at its occurrence.
+    """The origin of the occurrence that a task stands at.
 
-    SCHEDULE     the schedule's next, not tried yet; the policy on missed ones applies to it
-    RESCHEDULED  one that is retried, or was moved, so that the schedule does not apply to it
-    EXTRA        asked for with `run_now`; it is none of the schedule's
+    SCHEDULE     the schedule's next occurrence, not tried yet; the policy on missed occurrences applies to it
+    RESCHEDULED  an occurrence that is retried or was moved, so that the schedule does not apply to it
+    EXTRA        an occurrence by `run_now`, which is not in the schedule
     """
 
     SCHEDULE = "schedule"
@@ -59,7 +59,7 @@ class Origin(StrEnum):
 
 
 class PendingOccurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """An occurrence that waits: when it is due, when it is looked at, and its attempts so far."""
+    """An occurrence that waits: its due date, its place in the queue, and its attempts so far."""
 
     due: Instant
     queued: Instant
@@ -69,16 +69,16 @@ class PendingOccurrence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
-    """A task's schedule, and where in it the task stands. Times are UTC.
+    """A task's schedule, and the occurrence that the task stands at. Times are UTC.
 
     schedule              when it recurs
-    missed                the policy on occurrences that passed while nothing could run
+    missed                the policy on occurrences that came while nothing could run
     max_runs              the number of occurrences after which it ends; None for no limit
-    runs                  occurrences that are over, neither extra nor skipped ones counted
-    consecutive_failures  the number of these that failed in a row; 0 after an extra one that is done
+    runs                  the number of occurrences that are over, without extra and skipped ones
+    consecutive_failures  how many of these failed in a row; 0 after an extra occurrence that is done
     next_due              the schedule's next occurrence after the one that the task stands at
-    origin                why it stands at that one
-    missed_runs           the number of missed occurrences before that one; it makes up for them
+    origin                why it stands at that occurrence
+    missed_runs           the number of missed occurrences before that occurrence, which makes up for them
     pending               occurrences that wait out of order: to be retried, moved, or extra
     declared              whether the worker's code declares it, so that `Editor.sync` changes and cancels it
     """
@@ -115,16 +115,16 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, pending=(*self.pending, one))
 
     def instead_of(self, before: "Recurrence", due: datetime, now: datetime) -> Self:
-        """In place of `before`, which stands at `due`: at this schedule's first occurrence from now on.
+        """In place of `before`, which stands at `due`: the first occurrence of this schedule from now on.
 
-        An occurrence in line at `due` stays if this schedule has it, too. If the schedule is the same, it
-        goes on where `before` was, so that an occurrence that was moved does not come twice.
+        If the old schedule's occurrence at `due` is in this schedule too, it stays. If the schedule is the
+        same, it goes on where `before` was, so that a moved occurrence does not come twice.
         """
         is_of_schedule = before.origin is Origin.SCHEDULE
         if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
         if not is_of_schedule and before.schedule == self.schedule:
-            # A calendar that was imported again may have made this a holiday.
+            # An import of the calendar since may have made this day a holiday.
             after = before.next_due
             return replace(self, next_due=after and self.schedule.next_after(after - MILLISECOND))
         return replace(self, next_due=self.schedule.next_after(now))
@@ -143,7 +143,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return first, replace(taken, pending=tuple(one for one in self.pending if one is not first))
 
     def caught_up(self, due: datetime, until: datetime) -> tuple[datetime, Self]:
-        """The due date to run, by the policy, when `due` and others up to `until` have passed."""
+        """The due date to run, by the policy, if occurrences from `due` to `until` have passed."""
         if self.origin is not Origin.SCHEDULE or self.next_due is None or self.next_due > until:
             return due, self
         keep = 1
@@ -156,7 +156,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return kept[0], replace(self, missed_runs=missed, next_due=self.schedule.next_after(kept[0]))
 
     def concluded(self, result: Result) -> Self:
-        """With the occurrence that the task stands at over. An extra one counts only as a success."""
+        """With the current occurrence ended. An extra one only ends a row of failures, if it is done."""
         if result is Result.SKIPPED:
             return self
         counts = self.origin is not Origin.EXTRA

@@ -1,6 +1,6 @@
 """The statuses of a task, the verbs, which are the changes that users make, and which ended tasks are kept.
 
-`Task`, the editor, the command line, the HTTP editor and its page follow this table. A verb's value is the
+`Task`, the editor, the command line, the HTTP editor and its page use these tables. A verb's value is the
 name of the editor's method.
 """
 
@@ -15,8 +15,8 @@ class Status(StrEnum):
     """The state of a task.
 
     scheduled → running → done, or back to scheduled (a retry, the next occurrence), or failed;
-    scheduled ↔ paused; → cancelled; → expired (too late to be run, by its expiry or its schedule's policy).
-    reserved → scheduled, by the transaction that confirms it; it is not run before, and deleted if none does.
+    scheduled ↔ paused; → cancelled; → expired (too late to run, by its expiry or its schedule's policy).
+    reserved → scheduled, by its transaction. It is not run before, and deleted if no transaction confirms it.
     blocked → scheduled, when all tasks of the batch have ended.
     """
 
@@ -32,7 +32,7 @@ class Status(StrEnum):
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the task is history, so that no run looks at it any more."""
+        """Tell whether the task is history, so that no run reads it any more."""
         return self in FINISHED
 
 
@@ -47,12 +47,12 @@ _FAILED = frozenset({Status.FAILED, Status.EXPIRED})
 class Rule(NamedTuple):
     """The rules of a verb.
 
-    words     the verb as it stands before "task 42"
-    done      the verb as it stands after "task 42", once it is done
+    words     the verb in a text before "task 42"
+    done      the verb in a text after "task 42", once it is done
     means     its meaning, for users who choose it
     statuses  the statuses that a task must have for it
     for_many  whether it can be done to many tasks at once
-    queues    whether it puts a task into the queue, so that the rule must ring for it
+    queues    whether it puts a task into the queue, so that the rule must be set for it
     instead   the value of the verb that does the same to tasks of other statuses; empty if none does
     """
 
@@ -66,7 +66,7 @@ class Rule(NamedTuple):
 
 
 class Verb(StrEnum):
-    """A change that users make to a task that is there."""
+    """A change that users make to a stored task."""
 
     MOVE = "move"
     UPDATE = "update"
@@ -82,7 +82,7 @@ class Verb(StrEnum):
         return _RULES[self]
 
     def applies_to(self, status: Status, *, recurs: bool) -> bool:
-        """Tell whether a task of this status can have it done. A recurring one is not moved while it runs."""
+        """Tell whether a task of this status allows the verb. A recurring task is not moved while it runs."""
         overlaps = self is Verb.MOVE and recurs and status is Status.RUNNING
         return status in self.rule.statuses and not overlaps
 
@@ -119,18 +119,18 @@ _RULES = {
 #: The default retention of ended tasks.
 RETENTION = timedelta(days=14)
 
-#: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with one of this size most
-#: items are below 3 KB.
+#: Bytes of the largest payload that a done task keeps, unless chosen otherwise: with a payload of this size,
+#: most items are below 3 KB.
 KEPT_PAYLOAD = 2048
 
 
 class History(StrEnum):
-    """The ended tasks that are kept for the retention time. Failed and expired ones always are.
+    """The ended tasks that are kept for the retention time. Failed and expired tasks always are.
 
-    ALL     all of them, and all are listed
-    FAILED  done and cancelled tasks are found by their ids, but not listed: one write unit less for each
-    NONE    a done task is deleted by the write that ends it, and its id is free again: an add or an import
-            that is repeated adds it anew. A cancelled one is found by its id
+    ALL     all ended tasks are kept and listed
+    FAILED  done and cancelled tasks are found by their ids, but not listed: it saves a write unit for each
+    NONE    a done task is deleted by the write that ends it, and its id is free again: a repeated add or
+            import adds it anew. A cancelled task is found by its id
     """
 
     ALL = "all"

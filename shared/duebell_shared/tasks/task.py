@@ -39,9 +39,9 @@ _LEFT_RUNNING = "WorkerDied: its run left it running: the process ended, or coul
 
 
 class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last change of a task by a message of the intake queue, by which it is known when it comes again.
+    """The last message of the intake queue that changed a task: the mark reveals it if it comes again.
 
-    source  the id of its message or event, the same each time it comes and of no other one
+    source  the id of the message or event: the same when it comes again, and unlike all others
     place   its place in the message's list; all earlier changes of the task in the list took effect
     pushed  when the message of the task's last push was sent
     """
@@ -54,7 +54,7 @@ class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 #: The last status of a task, by the result of its last or only occurrence.
 _FINAL = {Result.DONE: Status.DONE, Result.FAILED: Status.FAILED, Result.SKIPPED: Status.EXPIRED}
 
-#: The result of the last attempt, by the status of its task; of others it is not known by that.
+#: The result of the last attempt, by the status of its task. Other statuses do not tell it.
 _RESULTS = {
     Status.RUNNING: "running",
     Status.DONE: "done",
@@ -71,7 +71,7 @@ MAX_RESULT = 4 * 1024
 #: more.
 STARTS_WITHIN = timedelta(minutes=3, seconds=30)
 
-#: A time to live is in whole seconds: rounded up by this, it is none too early.
+#: A time to live is in whole seconds. It is rounded up with this, so that it is not too early.
 _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
@@ -112,8 +112,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     priority     0 to 9: waiting tasks of a higher priority start first; retries keep it
     tags         labels that lists can be filtered by
     attempt      the number of attempts that runs have claimed
-    begun        the last attempt that its action allows, recorded just before it is made; None until then, so
-                 that a claim of a run that died does not count as that attempt
+    begun        the number of the last attempt that its action allows, recorded just before that attempt;
+                 None until then, so that a claim of a run that died does not count as it
     limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
@@ -121,20 +121,20 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     finished_at  when it was done, failed for good or cancelled
     run          id of the run that started the last attempt
     lateness_ms  the time from `queued` to the start of the last attempt, in milliseconds
-    lateness     the parts of that, once the attempt has ended; None for less than a second
+    lateness     the parts of `lateness_ms`, once the attempt has ended; None for less than a second
     failure      why the last attempt failed; of a recurring task, until an occurrence is done
-    failures     the last ten failed attempts of the occurrence that was tried last, and of pending ones to
-                 be retried; the latest at the end. A move or a retry drops those of its occurrence
+    failures     the last ten failed attempts of the occurrence that was tried last, and of pending ones to be
+                 retried; the latest at the end. A move or a retry drops the failures of its occurrence
     result_json  the result of its action, as JSON text; `result` is the value. None unless the action keeps
                  results and it is done. A recurring task has that of its last occurrence, until an attempt of
                  the next one fails
     result_error  why the result was not kept: it has no form in JSON, or is too large
-    expires_at   when its history is deleted (by DynamoDB, within days of it); so is a reserved task that
-                 nothing has confirmed by then
+    expires_at   when its history is deleted (by DynamoDB, within days of it); for a reserved task, when it is
+                 deleted if no transaction has confirmed it
     reserved_until  the time by which a transaction must confirm it; of a reserved task only
-    reservation  the name of its reservation; of a reserved task, and of one that was cancelled as such
-    unlisted     whether it is found by its id only when it has ended and did not fail: see History
-    payload_dropped  bytes of the payload that it had until it was done and that was too large to be kept
+    reservation  the name of its reservation; of a reserved task, or one that was cancelled while reserved
+    unlisted     whether it is only found by its id, once it has ended without failing: see History
+    payload_dropped  bytes of its payload, if that was too large to be kept when it was done; else None
     changed_by   the author of its add or last change, by an editor; None if unknown. Runs leave it as it is
     traceparent  the W3C trace context of its add; None if the application had no trace
     intake       the mark of the last message of the intake queue that changed it; None if none has
@@ -246,7 +246,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def last(self) -> Occurrence | None:
-        """The last occurrence of a recurring task that is over."""
+        """The latest occurrence of a recurring task that is over; None if there is none."""
         return self.occurrences[-1] if self.occurrences else None
 
     @property
@@ -336,7 +336,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     # Changes by editors. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
-        """Due at another time, with all attempts to come; of a recurring task, this occurrence only.
+        """Due at another time, with all attempts anew. Of a recurring task, only this occurrence moves.
 
         A running attempt's outcome no longer applies. An occurrence that runs is not moved: the next would
         overlap.
@@ -355,7 +355,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return moved._requeued(max(self._delayed(due), to_utc(now)))
 
     def updated(self, *, now: datetime, **given: object) -> Self:
-        """With other values of fields that are kept on the task; a failed task too, to be retried."""
+        """With other values of fields that are stored on the task. A failed task can be updated, too."""
         self._must_allow(Verb.UPDATE)
         changes = {STORED[name]: checked(name, value) for name, value in given.items()}
         # Another action has limits of its own. The place in the line, or where the task was parked, may be a
@@ -390,8 +390,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence) -> Self:
         """With another schedule, or other rules for it, from now on: see `Recurrence.instead_of`.
 
-        The first occurrence of the new schedule takes the place of one that was not tried yet, unless the new
-        schedule has that too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
+        The first occurrence of the new schedule replaces the current one, if that was not tried yet and is
+        not in the new schedule. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         if self.recurrence and self.recurrence.origin is not Origin.SCHEDULE:
@@ -404,9 +404,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(at_first, status=Status.PAUSED, queued=None) if self.queued is None else at_first
 
     def run_now(self, *, now: datetime) -> Self:
-        """A recurring task once more, now, beside its schedule; one that runs once, now, not when due.
+        """To run now. A recurring task runs once more, beside its schedule.
 
-        A recurring task that waits to be run once more already stays as it is.
+        A recurring task that already waits for such a run stays as it is.
         """
         self._must_allow(Verb.RUN_NOW)
         if self.recurrence is None:
@@ -457,7 +457,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
-        """A failed or expired task once more, now, with all attempts to come. Its due date stays."""
+        """A failed or expired task, to run again now, with all attempts anew. Its due date stays."""
         self._must_allow(Verb.RETRY)
         return self._scheduled(now, recurrence=self._with_origin(Origin.EXTRA), counted=False)
 
@@ -474,7 +474,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self.batch is not None and not self.counted and self.status is not Status.RESERVED
 
     def joined(self, count: int) -> Self:
-        """The batch, with so many tasks more to wait for."""
+        """The batch, with `count` more tasks to wait for."""
         if self.members is None:
             raise TaskConflict(f"task {quoted(self.id)} is no batch: make one with `editor.batch`")
         if not self.is_blocked or not self.members.open:
@@ -482,7 +482,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._changed(members=replace(self.members, left=self.members.left + count))
 
     def joining(self, batch: Self) -> Self:
-        """The task, which was there before this batch, as one of it; counted, if it has ended.
+        """A task that existed before this batch, as a member of it; as counted, if it has ended.
 
         Raises TaskConflict, InvalidTask.
         """
@@ -515,9 +515,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._changed(members=replace(self.members, open=False))._unblocked(now, keep)
 
     def with_ended(self, ends: Sequence[Status], *, now: datetime, keep: RetentionPolicy) -> Self:
-        """The blocked batch, with the ends of so many of its tasks counted; unblocked if they were the last.
+        """The blocked batch, with these ends of its tasks counted; unblocked if they were the last.
 
-        A batch without an action for what comes after is done then.
+        A batch without a follow-up is done then.
         """
         members = self.members or Members()
         counts: dict[str, Any] = {end: getattr(members, end) + ends.count(end) for end in set(ends)}
@@ -525,13 +525,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._changed(members=members)._unblocked(now, keep)
 
     def with_retried(self, end: Status) -> Self:
-        """The blocked batch, with a task to wait for again that it has counted as ended in this way."""
+        """The blocked batch, which waits again for a task that it has counted with this end."""
         members = self.members or Members()
         again: dict[str, Any] = {end: max(getattr(members, end) - 1, 0)}
         return self._changed(members=replace(members, left=members.left + 1, **again))
 
     def as_counted(self) -> Self:
-        """The task that has ended, counted by its batch; it still owes."""
+        """The ended task, marked as counted by its batch. Its follow-up is still to be added."""
         return self._changed(counted=True)
 
     def _unblocked(self, now: datetime, keep: RetentionPolicy) -> Self:
@@ -580,11 +580,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, failures=(*self.failures, *lost)[-MAX_FAILURES:])
 
     def beginning(self, last: int) -> Self:
-        """The task just claimed, with its last attempt recorded as begun: claims before are not counted."""
+        """The task just claimed, with its last attempt recorded as begun. Earlier claims do not count."""
         return self._changed(attempt=last, begun=last, limited_since=self.limited_since)
 
     def given_back(self) -> Self:
-        """The task just claimed as if it had not been: its attempt was not begun."""
+        """The task just claimed, as if it had not been claimed: its attempt was not begun."""
         return self._changed(
             status=Status.SCHEDULED, attempt=self.attempt - 1, limited_since=self.limited_since
         )
@@ -592,8 +592,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def held_back(self, until: datetime) -> Self:
         """The task just claimed, to wait until then for its action's limit. The attempt does not count.
 
-        A recurring task stays at its occurrence, as the limit is that of all its occurrences. Occurrences
-        that pass meanwhile are missed ones.
+        A recurring task stays at its occurrence, as the limit holds for all its occurrences. Occurrences that
+        pass meanwhile are missed ones.
         """
         since = self.limited_since or self.queued
         return self._changed(
@@ -663,7 +663,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
-        """The attempt was not made, for it came too late."""
+        """The attempt was not made, because it came too late."""
         return self._concluded(
             Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
         )
@@ -687,7 +687,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _requeued(self, queued: datetime) -> Self:
-        """With its occurrence waiting until `queued`, and at the one that is first then."""
+        """With its occurrence waiting until `queued`, and at the occurrence that is first then."""
         if self.recurrence is None:
             return self
         if self.recurrence.origin is Origin.SCHEDULE:
@@ -779,7 +779,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
         return replace(
             self,
-            queued=min(before.queued or owed.at, owed.at),  # a parked task stands hours ahead in the queue
+            queued=min(before.queued or owed.at, owed.at),  # a parked task's place is hours ahead
             expires_at=None,
             owes=owed,
             follow_up_error=None,
@@ -848,7 +848,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(finished, payload_json="null", payload_dropped=size)
 
     def _ended(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
-        """The task that ends without an attempt. If a batch waits for it, it owes that to be counted."""
+        """The task that ends without an attempt. If a batch waits for it, its end is still to be counted."""
         ended = self._finished(status, now=now, keep=keep, **changes)
         return ended._with_follow_up_owed(Cause.DONE, "", self, now) if self._is_awaited else ended
 
@@ -880,7 +880,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             )
 
     def check_can_be_replaced(self) -> None:
-        """Raise TaskConflict for a task that another one cannot take the place of."""
+        """Raise TaskConflict if no other task can replace this one."""
         self.check_owes_nothing("replace")
         if self.is_blocked or (self._is_awaited and not self.status.is_finished):
             what = "it is a batch" if self.is_blocked else f"batch {quoted(self.batch)} waits for it"

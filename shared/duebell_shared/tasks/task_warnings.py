@@ -1,4 +1,4 @@
-"""Warnings about tasks that are stored all the same."""
+"""Warnings about doubtful tasks, which are stored nevertheless."""
 
 import sys
 import warnings
@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 from duebell_shared.errors import InvalidTask
 
-#: The modules that a warning is not placed in.
+#: Modules with these prefixes are skipped when the line of a warning is chosen.
 _OWN = ("duebell_editor.", "duebell_shared.", "duebell_worker.")
 
 _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected_warnings", default=None)
@@ -23,7 +23,7 @@ class DoubtfulPayload(UserWarning):
 
 
 def warn_user(error: InvalidTask, category: type[UserWarning]) -> None:
-    """Warn in the words of this error, at the line of the user's code that called duebell."""
+    """Warn with this error's message, at the line of the user's code that called duebell."""
     collected = _COLLECTED.get()
     if collected is not None:
         collected.append(str(error))

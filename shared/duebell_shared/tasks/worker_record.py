@@ -1,7 +1,7 @@
-"""The worker record: what the worker says of itself, in one item of the queue beside the arming record.
+"""The worker record: the worker's description of itself, in one item beside the arming record.
 
-A worker writes it when it starts: what it is, or why it could not start. New code is marked as starting
-before it is imported, so that an import that exits or hangs is told.
+A worker writes it when it starts: its description, or why it could not start. New code is marked as starting
+before it is imported. So an import that exits or hangs is noticed.
 """
 
 from datetime import datetime, timedelta
@@ -19,10 +19,10 @@ from .history import Failure, bounded
 #: Bytes of a description with schemas, as JSON: an editor reads it once a minute.
 MOST_BYTES = 64 * 1024
 
-#: The schema of a payload, in place of one that is left out: it allows everything.
+#: The schema in place of one that is left out: it allows every payload.
 _LEFT_OUT = {"$comment": "left out: the schemas of this worker take more than 64 KB"}
 
-#: A start that takes longer than this counts as lost, until it ends after all.
+#: A start that takes longer than this counts as lost, unless it ends later after all.
 _STARTS_WITHIN = timedelta(minutes=1)
 
 _LOST = Failure(
@@ -43,7 +43,7 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
     at_most, per_second, closed  the limits that it declares; None for none
     timeout    seconds that an attempt may take; unset if any time
     stoppable  true if its running attempts are told to stop; else unset
-    keeps_result  true if what it returns is kept; else unset
+    keeps_result  true if its return value is kept; else unset
     to         the ARN that a delivery is sent to, or scheme and host of its URL; None for a function
     """
 
@@ -65,12 +65,12 @@ class ActionDescription(msgspec.Struct, frozen=True, kw_only=True):
 class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):
     """The worker as it made itself known when it started. Times are UTC.
 
-    version     a digest of its code and of what that is set up with
-    duebell     the release of duebell that it runs on
+    version     a digest of its code and of its set-up
+    duebell     the release of duebell in it
     python      the release of Python
     tzdata      the release of the time zones
     started_at  when this version was started first
-    error       why it could not start; its actions then are those of the version before
+    error       why it could not start. `actions` then are those of the version before
     actions     its actions, by name
     """
 
@@ -88,7 +88,7 @@ class WorkerDescription(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A recurring task that is declared beside its action. The fields are the arguments of `Editor.add`."""
+    """A recurring task that code declares beside its action. The fields are the arguments of `Editor.add`."""
 
     id: str
     action: str
@@ -108,8 +108,8 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The worker record.
 
-    worker    the description of the start that ended last; None before the first
-    starting  the version whose first start has not ended, since its `started_at`; None if there is none
+    worker    the description by the start that ended last; None before the first one
+    starting  the version whose first start, at its `started_at`, has not ended; None if there is none
     declared  the recurring tasks that the worker's code declares
     rev       the number of changes; stored beside the rest
     """
@@ -120,16 +120,16 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     rev: int = 0
 
     def has_started(self, version: str) -> bool:
-        """Tell whether this version is the one that started last, and without an error."""
+        """Tell whether this version has started last, without an error."""
         return self.starting is None and bool(self.known and self.known.version == version)
 
     @property
     def known(self) -> WorkerDescription | None:
-        """The worker, if it is at work: a new version is not starting, and none has failed to."""
+        """The worker, if it works: no new version is starting, and the last start did not fail."""
         return None if self.starting or (self.worker and self.worker.error) else self.worker
 
     def described(self, now: datetime) -> WorkerDescription | None:
-        """The worker as it is now: with an error if a start has not ended for a minute."""
+        """The worker's description; with an error if a start has not ended within a minute."""
         if self.starting is None or now - self.starting.started_at < _STARTS_WITHIN:
             return self.worker
         return replace(self.starting, error=_LOST, actions=self._actions)
@@ -144,7 +144,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self._ended(replace(mark, error=bounded(error), actions=self._actions))
 
     def started(self, worker: WorkerDescription, declared: tuple[DeclaredTask, ...]) -> Self:
-        """With this worker, which has come through its start; without its schemas if they take too much."""
+        """With this worker, which has started; without its schemas if they take too many bytes."""
         if len(to_json(worker)) > MOST_BYTES:
             slim = (replace(one, schema=one.schema and _LEFT_OUT) for one in worker.actions)
             worker = replace(worker, actions=tuple(slim))
@@ -155,7 +155,7 @@ class WorkerRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return self.worker.actions if self.worker else ()
 
     def _ended(self, worker: WorkerDescription) -> Self:
-        """A description that says the same as before keeps its time, so that nothing is to be written."""
+        """With this description. If it says the same as before, it keeps its time, and nothing is written."""
         before = self.worker
         if before and worker == replace(before, started_at=worker.started_at):
             worker = before

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from duebell_shared.deliveries.delivery import Delivery
 
 _P = ParamSpec("_P")  # the function's own parameters
-_A = ParamSpec("_A")  # those of them that a task gives
+_A = ParamSpec("_A")  # the parameters among these that a task gives
 _R = TypeVar("_R")
 
 
@@ -52,7 +52,7 @@ class PreparedAction(Generic[_A]):
     """An action with options for its tasks: see `Action.using`.
 
     The methods take what the action's function takes: its payload, or the payload's fields by keyword. They
-    raise TypeError and InvalidTask, before anything is stored, if the function cannot take that.
+    raise TypeError and InvalidTask, before anything is stored, if the function cannot take these arguments.
     """
 
     def __init__(
@@ -101,11 +101,11 @@ class Action(Generic[_P, _R]):
     backoff   the wait between a failed attempt and the next
     timeout   the longest time of an attempt; None for any time
     stoppable  whether its attempts are told to stop: see `stopping`
-    keep_result  whether what it returns is kept with its task
+    keep_result  whether its return value is kept with its task
     function  the function itself
     limit     the attempts at a time and the starts a second, over all runs together
     delivery  the message and its target, instead of a call of a function; None for functions
-    on_failed  the action of the task that is added when one of this action has failed for good; None for none
+    on_failed  the action of the task that is added when one with this action has failed for good; else None
     """
 
     __name__: str
@@ -169,7 +169,7 @@ class Action(Generic[_P, _R]):
         return self.delivery.to if self.delivery and self.delivery.target.kind.most_at_once > 1 else None
 
     def is_last_attempt(self, claimed: Task) -> bool:
-        """Tell whether to make the last attempt: this is its claim, or a later one and it was not begun."""
+        """Tell whether to make the last attempt: this is its claim, or a later claim and it was not begun."""
         return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
     def is_used_up(self, task: Task) -> bool:
@@ -196,7 +196,7 @@ class Action(Generic[_P, _R]):
     def checked(self, payload: object) -> object:
         """The payload, if the function can take it. Raises InvalidTask.
 
-        A pydantic value that JSON changes, as it hides a secret or leaves out a field, is refused.
+        A pydantic value is refused if its JSON has another value, because a field is secret or left out.
         """
         try:
             read = self._parameters.decode(payloads.of_task(payload))

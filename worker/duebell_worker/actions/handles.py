@@ -176,14 +176,14 @@ def _send(payload: object) -> None:
 BUILT_IN = {VERIFY: new_action(VERIFY, lambda: None)}
 
 
-#: Schedules are checked as of then, so that one which has come to its end can still be read.
+#: Schedules are checked as of this time, so that a schedule that has ended can still be read.
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def declared_task(
     action: Action[..., Any], *, id: str | None, schedule: str, **given: Unpack[DeclaredFields]
 ) -> DeclaredTask:
-    """A recurring task of this action. Raises InvalidTask, InvalidSchedule for what no task can have.
+    """A recurring task of this action. Raises InvalidTask, InvalidSchedule for wrong arguments.
 
     A schedule that has come to its end is allowed: code that declares it must still start.
     """

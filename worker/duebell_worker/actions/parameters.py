@@ -77,12 +77,12 @@ def _told(fault: Mapping[str, Any]) -> str:
 
 
 def may_convert(payload_type: Any) -> bool:
-    """Tell whether it is pydantic's: it takes `"42"` for an integer, and validators take more."""
+    """Tell whether the type is pydantic's, which takes `"42"` for an integer; validators take more."""
     return hasattr(payload_type, "__pydantic_validator__")
 
 
 def schema_of(payload_type: Any) -> dict[str, Any]:
-    """The JSON Schema of the payloads that the decoder of this type reads; it allows what it cannot tell."""
+    """The JSON Schema of payloads of this type; what a schema cannot express is allowed."""
     if may_convert(payload_type):
         import pydantic  # noqa: PLC0415
 
@@ -107,7 +107,7 @@ def _without_reference(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_decimals_as_numbers(schema: Any) -> Any:
-    """The schema with decimals as texts or numbers: msgspec reads them from both, and tells of texts only."""
+    """The schema with decimals as texts or numbers: msgspec reads both, but names only texts."""
     if isinstance(schema, list):
         return [_with_decimals_as_numbers(one) for one in schema]
     if not isinstance(schema, dict):
@@ -125,7 +125,7 @@ class Parameters(msgspec.Struct, frozen=True, kw_only=True):
 
     takes_payload  has a parameter for the whole payload
     takes_task     has a parameter for the task
-    fields         the keyword-only ones that are given the payload's fields
+    fields         the keyword-only parameters that are given the payload's fields
     payload_type   the type of the payload, or of an object with those fields; None if any payload is ignored
     decode         reads a payload
     """
@@ -222,7 +222,7 @@ def _is_for_task(parameter: inspect.Parameter, types: Mapping[str, Any]) -> bool
 
 
 def _fields_type(fields: list[inspect.Parameter], types: Mapping[str, Any]) -> type[msgspec.Struct]:
-    """An object with these fields: those without a default must be there, and no others."""
+    """An object with these fields. Fields without a default are required, and other fields are refused."""
     return msgspec.defstruct(
         "Arguments",
         [

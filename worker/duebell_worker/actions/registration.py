@@ -1,6 +1,6 @@
-"""The registration of a worker in its queue: what it is, or why it could not start.
+"""The registration of a worker in its queue: its description, or why it could not start.
 
-The start of a bundle costs one read. It writes only if the record says something else, as after a deployment.
+The start of a bundle costs one read. It writes only if the record differs, as after a deployment.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ from duebell_worker.actions.action import Action
 from duebell_worker.log import emit
 from duebell_worker.run.attempt import describe_error
 
-#: The file of a bundle that tells `version`, a digest of its contents, and `duebell`, the release in it.
+#: The file of a bundle that has `version`, a digest of its contents, and `duebell`, the release in it.
 BUNDLE_FILE = "duebell-bundle.json"
 
 #: Variables of the set-up that may keep the code from starting.
@@ -72,7 +72,7 @@ def _bundle() -> _Bundle | None:
     return _Bundle(**json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
 
 
-#: Writes are tried again when other starts get in first.
+#: Tries of a write, when other starts write first.
 _TRIES = 3
 
 
@@ -101,7 +101,7 @@ class Registration:
         self._arm()
 
     def succeed(self, actions: Mapping[str, Action[..., Any]], declared: Iterable[DeclaredTask]) -> None:
-        """After the import: write what the worker is."""
+        """After the import: write the worker's description."""
         tasks = tuple(declared)
         described = tuple(
             ActionDescription(
@@ -137,7 +137,7 @@ class Registration:
             return None
 
     def _write(self, change: Callable[[WorkerRecord], WorkerRecord]) -> None:
-        """Write the record with this change, if it is one, by compare-and-swap."""
+        """Write the record with this change by compare-and-swap, if it changes anything."""
         for _ in range(_TRIES):
             changed = change(self._record or WorkerRecord())
             if self._record and changed == self._record:

@@ -32,14 +32,14 @@ _ABSENT = "there is no {what} {shown}: create it, or deploy the delivery with an
 _LARGE = "too large for {shown}: keep the data elsewhere, in S3, and put its key into the payload"
 _INVALID = "{shown} refused the message"
 
-#: Codes of faults that pass: throttling, limits of concurrency, failures of AWS, credentials that are about
+#: Codes of temporary faults: throttling, limits of concurrency, failures of AWS, credentials that are about
 #: to be renewed. Compared without dots, and without regard to case.
 _MENDS = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
 
-#: The refusals that last: the words of the error, the codes of AWS that mean it, and the HTTP status.
+#: Permanent refusals: the text of the error, the codes of AWS that mean it, and the HTTP status.
 _LASTS = (
     (_KEY, "^kms", None),
     (_DENIED, "accessdenied|authorizationerror|notauthorized|unauthorized|forbidden", HTTPStatus.FORBIDDEN),
@@ -61,7 +61,7 @@ def fault_of_call(target: Target | DeliverySecret, error: Exception) -> Exceptio
 
 
 def fault_of(target: Target | DeliverySecret, answer: Answer) -> Exception:
-    """The error of an attempt that AWS answered so: Undeliverable if another attempt does not help."""
+    """The error of an attempt with this answer of AWS: Undeliverable if another attempt does not help."""
     why = _why(answer)
     said = f"({answer.code}: {answer.message})" if answer.message else f"({answer.code})"
     if why is None:
@@ -69,7 +69,7 @@ def fault_of(target: Target | DeliverySecret, answer: Answer) -> Exception:
     needed = target.kind.sends if isinstance(target, Target) else target.reads
     what = target.kind if isinstance(target, Target) else "secret"
     told = f"{why.format(shown=target.shown, needed=needed, what=what)} {said}"
-    # IAM takes a while to apply a policy, and the target's own may come a minute later: it is tried again.
+    # IAM takes a while to apply a policy, and the target's policy may come later: it is tried again.
     if why == _DENIED or (why == _KEY and "denied" in answer.code.lower()):
         return Undelivered(told)
     return Undeliverable(told, of_target=why in {_KEY, _ABSENT})
@@ -91,11 +91,11 @@ def _why(answer: Answer) -> str | None:
     return _INVALID if answer.is_senders else None
 
 
-#: The last attempt of a run must have ended when the run leaves, 10 seconds later. Two tries take 9 seconds
-#: at most, with the pause between them. Another attempt follows a failure anyway.
+#: The last attempt of a run must have ended when the run leaves, 10 seconds after the last start. Two tries
+#: take 9 seconds at most, with the pause between them. Another attempt follows a failure anyway.
 CONNECT_TIMEOUT, READ_TIMEOUT = 1, 3
 
-#: As many threads as a worker has by default.
+#: As many connections as a worker has threads by default.
 _CONNECTIONS = 16
 
 _CONFIG = Config(
@@ -107,7 +107,7 @@ _CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 2},
 )
 
-#: A secret that is changed counts after this time at the latest.
+#: A changed secret is used after this time at the latest.
 _KEPT = timedelta(minutes=5)
 
 
@@ -115,7 +115,7 @@ class Deliverer:
     """Sends tasks to the targets of their deliveries. Thread-safe; one serves many runs."""
 
     def __init__(self, client: Callable[..., Any], clock: Callable[[], datetime]) -> None:
-        """`client` makes a client by the name of a service; `clock` is the time that signatures tell."""
+        """`client` makes a client by the name of a service; `clock` gives the time in signatures."""
         self._make = client
         self._clock = clock
         self._lock = threading.Lock()  # a session makes one client at a time
@@ -141,7 +141,7 @@ class Deliverer:
         return errors
 
     def _send(self, delivery: Delivery, messages: Sequence[Message]) -> Sequence[BaseException | None]:
-        """Send these in one call; if it is refused for what may be one message's fault, each alone."""
+        """Send these in one call. If it is refused, and one message may be the cause, send each alone."""
         target = delivery.target
         try:
             if target.kind is HTTPS:

@@ -29,11 +29,11 @@ from duebell_worker.run.attempt import Retry, Undeliverable, Undelivered
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-#: Bytes of an answer that are read; it says nothing but whether the message was accepted.
+#: The most bytes of an answer that are read, and the most characters that are shown.
 _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
 
-#: Statuses that do not mend: the endpoint understood, and does not want it, or is not there. Others, such as
-#: 401, 409, 429 and 5xx, may: EventBridge's API destinations draw the line alike.
+#: Permanent refusals: the endpoint understood the message and does not want it, or does not exist. Others,
+#: such as 401, 409, 429 and 5xx, may pass. EventBridge's API destinations treat statuses alike.
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-api-destinations.html
 _LASTS = {*range(300, 400), 400, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
 
@@ -49,7 +49,7 @@ _CONNECTIONS = 16
 
 
 def post(delivery: Delivery, message: Message, key: str | None, now: datetime) -> Exception | None:
-    """Post this message, signed with `key` if there is one. Any status of 2xx accepts it; else the error."""
+    """Post this message, signed with `key` if there is one. Returns None for a 2xx status, else an error."""
     body = message.body.encode()
     headers = _headers(message)
     if key:
@@ -85,7 +85,7 @@ def signature(key: str, idempotency_key: str, body: bytes, now: datetime) -> str
 
 
 def _headers(message: Message) -> dict[str, str]:
-    """The headers; what is not ASCII in ids and names is percent-encoded, as in URLs."""
+    """The headers. Characters of ids and names that are not ASCII are percent-encoded, as in URLs."""
     named = {
         name.title(): quote(value, safe=" !#$&'()*+,/:;=?@[]") for name, value in message.attributes.items()
     }
@@ -132,7 +132,7 @@ def _connections() -> urllib3.PoolManager:
 
 
 class _Limited(io.RawIOBase):
-    """Reads from a socket, for so many seconds from now on."""
+    """Reads from a socket, for at most this many seconds from now on."""
 
     def __init__(self, sock: socket.socket, seconds: float) -> None:
         self._sock = sock

@@ -29,12 +29,12 @@ from duebell_worker.run.report import Outcome
 
 _MESSAGE, _TRACEBACK = 1_000, 4_000
 
-#: So that an action that puts its task off each time keeps no run busy.
+#: The shortest snooze. So an action that snoozes each time keeps no run busy.
 _SHORTEST_SNOOZE = timedelta(seconds=1)
 
 
 class Retry(Exception):
-    """Raised by an action: this attempt has failed. The next one, if one is left, comes after this long."""
+    """Raised by an action: this attempt has failed. The next one, if one is left, comes after this time."""
 
     def __init__(self, reason: str = "", *, after: timedelta | float) -> None:
         """`after` is a timedelta or seconds."""
@@ -59,8 +59,8 @@ class Snooze(Exception):
     def __init__(self, after: timedelta | float, payload: object = None) -> None:
         """`after` is a timedelta or seconds; less than a second counts as one.
 
-        `payload`, as `Editor.add` takes it, replaces that of the task; None leaves it. With a payload, the
-        attempt of a recurring task fails: all its occurrences share one. Raises InvalidTask.
+        `payload`, as `Editor.add` takes it, replaces the task's payload; None keeps it. With a payload, the
+        attempt of a recurring task fails: all its occurrences share one payload. Raises InvalidTask.
         """
         super().__init__("the action put the task off")
         self.after = after if isinstance(after, timedelta) else timedelta(seconds=after)
@@ -83,7 +83,7 @@ class Undelivered(Exception):
 
 
 class Undeliverable(Abort):
-    """A delivery was refused for good. `of_target`: so would be any other to the same target."""
+    """A delivery was refused for good. With `of_target`, any other to this target would be refused, too."""
 
     def __init__(self, reason: str, *, of_target: bool = False) -> None:
         super().__init__(reason)
@@ -99,7 +99,7 @@ class Ended(NamedTuple):
 
 
 class KeptResult(NamedTuple):
-    """The result of an action as JSON text, or the reason why it is not kept; neither if none is kept."""
+    """The result of an action as JSON text, or the reason why it is not kept; else both None."""
 
     json: str | None = None
     error: str | None = None
@@ -217,7 +217,7 @@ def _message_of(error: BaseException) -> str:
 #: An attempt that starts sooner has no parts of lateness: nothing is stored for it.
 _WORTH_TELLING = timedelta(seconds=1)
 
-#: The first ring for a time comes within so many minutes: it is a minute ahead at least, and a whole one.
+#: The first ring for a time comes within two minutes: at least a minute ahead, in a whole minute.
 _FIRST_RING = timedelta(minutes=2)
 
 #: The event of the attempt whose action runs here, if that is stoppable.
@@ -225,10 +225,10 @@ STOPPING: ContextVar[threading.Event | None] = ContextVar("duebell_stopping", de
 
 
 def stopping() -> threading.Event:
-    """The event that is set when the running action is to stop; for actions with `stoppable=True`.
+    """The event that is set when the running action must stop; for actions with `stoppable=True`.
 
     It is set when the task is cancelled, moved or replaced, and at the time-out. It is also set when the
-    lease is lost, and when the process is to end. Raises RuntimeError outside of such an action.
+    lease is lost, and when the process must end. Raises RuntimeError outside of such an action.
     """
     event = STOPPING.get()
     if event is None:
@@ -260,12 +260,12 @@ class Attempt:
     over     done when the attempt is over. Its result is `ended` as it was recorded; None if the task could
              not be claimed, or the attempt was not made
     is_ahead   whether it waited for its action's limit, and is started before its place in the queue
-    has_place  whether it takes one of the run's places: not once it waits to go in a batch with others,
-               or for others of its action to end
+    has_place  whether it takes one of the run's places. It takes none while it waits to go in a batch, or for
+               other attempts of its action to end
     ends_by    the end of its time-out, once its action is called; None if it has none
     stop       the event that tells its action to stop; None if that is not stoppable
     waits_since  the time from which it waited in the run for its action's limit; None if it did not
-    waited     the length of that wait
+    waited     how long it waited so
     """
 
     def __init__(self, key: QueueKey, status: Status, wake: Wake, *, is_ahead: bool = False) -> None:
@@ -312,7 +312,7 @@ class Attempt:
 
     @contextmanager
     def is_over_at_error(self) -> Iterator[None]:
-        """End this attempt alone with what is raised inside, by a bug or an item that someone has edited."""
+        """End only this attempt with an error that is raised inside, by a bug or an item edited by hand."""
         try:
             yield
         except BaseException as error:  # noqa: BLE001

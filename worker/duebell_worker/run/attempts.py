@@ -29,7 +29,7 @@ _LOOK_AGAIN = timedelta(seconds=1)
 #: The time between two reads of the running tasks whose actions are stoppable.
 _READ_TASKS = timedelta(seconds=3)
 
-#: The tasks that may be under way in batches beside those in places.
+#: The most tasks under way in batches, beside the tasks that take places.
 _IN_BATCHES = 100
 
 
@@ -38,7 +38,7 @@ class Attempts:
 
     not_deployed  the error after which nothing more can be done in this run
     not_claimed   tasks whose claim was refused; the run removes each that it handles
-    superseded    whether an outcome was, since the run read the queue
+    superseded    whether an outcome was superseded, since the run read the queue
     has_left      whether no action is called any more: see `leave`
     put_back      the tasks that are in the queue again after an attempt, with the time of the next one. They
                   are few: only attempts that ended since the run read the queue count
@@ -66,7 +66,7 @@ class Attempts:
         self._unrecorded: list[Attempt] = []
 
     def begin_read(self) -> None:
-        """Forget what the read of the queue that begins now will see."""
+        """Forget the changes that the read of the queue that begins now will see."""
         self.superseded = False
         self.put_back.clear()
 
@@ -77,8 +77,8 @@ class Attempts:
     def has_place(self) -> bool:
         """True if another task can be started.
 
-        Tasks that are sent in batches take no place, up to a number that memory has room for: no thread waits
-        for each.
+        Tasks that are sent in batches take no place, because no thread waits for each. Memory limits their
+        number.
         """
         places = self._context.free_places
         if len(self._under_way) < places:
@@ -107,7 +107,7 @@ class Attempts:
         return now + _LOOK_AGAIN
 
     def _tell_to_stop(self, now: datetime) -> None:
-        """Tell attempts to stop: all when no time is left, and those whose tasks were changed meanwhile."""
+        """Tell attempts to stop: all when no time is left; else the attempts whose tasks were changed."""
         running = [one for one in self._under_way.values() if one.stop and not one.stop.is_set()]
         if self._context.is_out_of_time:
             self._tell_all_to_stop()
@@ -155,7 +155,7 @@ class Attempts:
         return bool(attempts)
 
     def add_follow_ups(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
-        """Add the follow-ups that these tasks owe, as they are now; return the keys of those that did."""
+        """Add the follow-ups that these tasks owe, as they are now; return the keys of tasks that owed."""
         ended = {key: task for key, task in found.items() if task.owes and queue_key(task) == key}
         for task in self._performer.follow_ups.add(list(ended.values())) if ended else ():
             self._note_queued(task)  # it goes on with its next occurrence, or could not be written now
@@ -245,8 +245,8 @@ class Attempts:
             return task
         if not self._lease.is_held():
             raise LeaseLost
-        # A task that was started ahead of its place was changed by somebody: the queue tells when it is due.
-        # A task that is under way was claimed by this run.
+        # The claim was refused. If a task was started ahead of its place, somebody has changed it: the queue
+        # tells when it is due. If it is under way, this run has claimed it.
         if not attempt.is_ahead and attempt.key not in self.under_way():
             self.not_claimed.append(attempt.key)
         return None

@@ -1,4 +1,4 @@
-"""Everything that the parts of one run share: its id, what it runs, where, and until when."""
+"""Everything that the parts of one run share: its id, its actions, its places and its end."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -30,7 +30,7 @@ class Pool(Protocol):
         """Start the call; an error that it raises is in the future."""
 
     def wait(self, futures: Collection[Future[Any]], patience: timedelta) -> Collection[Future[Any]]:
-        """Wait until one of these has ended, at most this long; return those that have."""
+        """Wait until one of these has ended, at most this long; return the ended ones."""
 
     def close(self) -> None:
         """Start nothing more, and do not wait for the calls under way."""
@@ -53,7 +53,7 @@ class ThreadPool(ThreadPoolExecutor):
 
 
 class Host(Protocol):
-    """The long-running process that a run belongs to, as far as the run asks it: see Process."""
+    """The long-running process that a run belongs to, as far as the run uses it: see Process."""
 
     stop_at: datetime | None
     leave_at: datetime | None
@@ -70,9 +70,9 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True)
     """One run: its limits, and where it works.
 
     id        its id, and the owner of its lease
-    actions   by name, those that every worker has among them
+    actions   the actions by name, including those that every worker has
     places    the most tasks that are under way at a time, in `pool`
-    wake      its start, by which the parts of lateness are told
+    wake      its start, from which the parts of lateness are computed
     ends      its `stop_at` and `leave_at`, unless a long-running process is its host
     metrics   None if no metrics are wanted
     deliver   sends the tasks of one target and returns their errors; None if no action is a delivery
@@ -80,8 +80,8 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True)
     overrunning  the attempts of this process that went on after their time-out or after their run; some may
                  have returned
 
-    A run without a time limit does what is due, or is in a moment. It does not wait for more, and shares
-    nothing with further runs.
+    A run without a time limit runs tasks that are due now or in a moment. It does not wait for others, and
+    shares nothing with further runs.
     """
 
     id: str
@@ -109,7 +109,7 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True)
 
     @property
     def free_places(self) -> int:
-        """The places that no attempt keeps which has outlived its run or its time-out."""
+        """The places, without those kept by attempts that have outlived their run or their time-out."""
         return self.places - sum(attempt.keeps_place for attempt in self.overrunning)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Adds the follow-ups of tasks that have ended, and tells those tasks what became of them."""
+"""Adds the follow-ups of tasks that have ended, and stores the result on these tasks."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ _AGAIN = timedelta(minutes=1)
 #: Tasks of a batch that are counted by one transaction, and tries of it; seconds between the first two.
 _COUNTED_AT_ONCE, _TRIES, _PAUSE = MOST_WRITES - 1, 5, 0.05
 
-#: Errors that no further try would mend.
+#: Errors after which another try does not help.
 _FOR_GOOD = (InvalidTask, QueueFull, TaskExists)
 
 
@@ -103,9 +103,9 @@ class FollowUps:
     def _count(self, id: str, tasks: Sequence[Task], changed: set[str]) -> Sequence[Task]:
         """Count these tasks in their batch, and set the rule for the batch if they were its last.
 
-        Problem: a process may die between these two. Solution: one transaction counts the tasks and marks
-        them as counted, and they stay in the queue. The next run then finds them, and sets the rule.
-        Returns those that are counted; the others are `changed`. Raises DuebellError.
+        Problem: a process may die before it sets the rule. Solution: one transaction counts the tasks and
+        marks them as counted, and they stay in the queue. The next run then finds them, and sets the rule.
+        Returns the counted tasks, and adds the ids of the others to `changed`. Raises DuebellError.
         """
         store, keep = self._context.backend.store, self._context.backend.settings.retention_policy
         for number in range(1, _TRIES + 1):
@@ -138,14 +138,14 @@ class FollowUps:
             for ending in (0, 1):
                 results |= self._inserted({task.id: _made(task, ending) for task in left})
                 left = [task for task in left if isinstance(results[task.id], TaskExists)]
-        except DuebellError as error:  # it may be that of any; those that were added are known next time
+        except DuebellError as error:  # of any of them; the next try finds those that were added
             return dict.fromkeys(results, error)
         return results
 
     def _inserted(self, made: Mapping[str, Task | Exception]) -> dict[str, Task | Exception]:
-        """Insert these new tasks, and arm the rule for them. Raises what that raises.
+        """Insert these new tasks, and arm the rule for them. Raises what arming raises.
 
-        Returns each as it is stored, or its error: TaskExists if a task that is no such follow-up has its id.
+        Returns each as it is stored, or its error: TaskExists if another task has its id.
         """
         results = dict(made)
         if not any(isinstance(one, Task) for one in made.values()):

@@ -73,7 +73,7 @@ def _rest(since: datetime, now: datetime) -> timedelta:
 
 
 class Trouble:
-    """The lanes and tasks that a run leaves alone, each with its end. Thread-safe.
+    """The lanes and tasks that a run leaves alone, each until a time. Thread-safe.
 
     was_any  whether any lane was in trouble in this run, or any task was skipped; also if that is over
     """
@@ -88,7 +88,7 @@ class Trouble:
     ) -> None:
         """The run holds `lanes`. Lanes that still rest since the `last` run are read after the others.
 
-        A rest ends when its time is over, although no run since has come to its end.
+        A rest ends when its time is over, even if no run has ended since.
         """
         self._run = run
         self._clock = clock
@@ -106,7 +106,7 @@ class Trouble:
         self._errors: dict[Call, AwsError] = {}
 
     def failed(self, lane: int, call: Call, error: AwsError) -> None:
-        """Note a failed call for this lane, unless the lane pauses: the call was under way before."""
+        """Note a failed call for this lane, unless the lane pauses: such a call began before the pause."""
         now = self._clock()
         with self._lock:
             self.was_any = True
@@ -131,7 +131,7 @@ class Trouble:
     def note(self, call: Call, results: Iterable[tuple[int, object]]) -> None:
         """Note the result of each read or write of one call, by lane. A read tells nothing about writes.
 
-        A lane in which any was answered, even with a refusal of that write, is not in trouble.
+        A lane in which any read or write was answered, even with a refusal, is not in trouble.
         """
         errors: dict[int, AwsError] = {}
         answered: set[int] = set()
@@ -188,7 +188,7 @@ class Trouble:
     def error_of_all(self, lanes: int) -> AwsError | None:
         """Return the error of a kind of call that AWS refuses for all of the lanes; None if none is.
 
-        It failed for two of them, or for the only one, and was answered for none.
+        The call failed for two lanes or more, or for the only one, and was answered for none.
         """
         with self._lock:
             failed = Counter(call for trouble in self._lanes.values() for call in trouble.failed)
@@ -344,7 +344,7 @@ class Lanes:
 class ReadAhead:
     """The keys of tasks that are due, in order of the queue, some of them read ahead.
 
-    next_due  the first due date that is not over yet, as far as it was read; else NEVER
+    next_due  the first due date in the future, once the reading has come to it; NEVER before
     """
 
     def __init__(

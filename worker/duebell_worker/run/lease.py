@@ -1,7 +1,7 @@
 """A run's exclusive, expiring hold on lanes; its end is the run's watchdog.
 
-Lambda invokes a run that failed again, with the same request id, and may deliver one invocation twice. So a
-run is named `<request id>.<nonce>`: the tries of one invocation know each other, and none takes another's
+Lambda invokes a failed run again with the same request id, and may deliver one invocation twice. So a run is
+named `<request id>.<nonce>`: the tries of one invocation recognise each other, and none mistakes another's
 lease for its own.
 """
 
@@ -31,10 +31,10 @@ def request_of(owner: str) -> str:
 
 
 def other_try_ends(lanes: Iterable[Lane], owner: str, now: datetime) -> datetime | None:
-    """Return when the lease ends that another try of the owner's request holds; None if none does.
+    """Return the end of the lease that another try of the owner's request holds; None if none does.
 
-    The other try has died, or the invocation was delivered twice, and it lives. Only the end of its lease
-    tells: a run that lives renews it before.
+    The other try has died; or the invocation was delivered twice, and the other try is alive. Only the end of
+    its lease tells: a living run renews its lease before.
     """
     others = ((lane.owner, lane.until) for lane in lanes if lane.owner and not lane.is_free(now))
     request = request_of(owner)
@@ -49,10 +49,10 @@ class Lease(msgspec.Struct, eq=False):
     seen    the record as it was seen last
     lanes   the lanes that `owner` holds by it
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
-    heads   the heads of all lanes once what was due in them has run; None if they are not known, or not since
+    heads   the heads of all lanes, after their due tasks have run; None if they are not known, or not since
             the last `clear`
     applier  the name under which this run took hold of the rule with its last change; `arm` sets it
-    counts  whether this run is to count the queue, now that it has given the lanes back
+    counts  whether this run must count the queue, now that it has given the lanes back
     died    the runs that held these lanes before and did not give them back, with the ends of their leases
     claim_at  the end of the lease of another try of this run's invocation: until then none is claimed
     """
@@ -81,15 +81,15 @@ class Lease(msgspec.Struct, eq=False):
         head_start: timedelta | None = None,
         has_waited: bool = False,
     ) -> Self:
-        """Claim the free lanes, or those of `only` that are free; maybe none.
+        """Claim the free lanes, or the free ones of `only`; perhaps none.
 
         With the lanes, this run takes hold of the rule if it must be set; call `arm` next, before any task
         runs. From now on the rule rings `head_start` before due dates; None changes nothing about that.
 
-        Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: Lambda tries a
-        run that died again after a minute, when its lease has a minute to go. A try that found all lanes held
-        would end well, and be the last. Solution: it waits for that lease to end. The end alone counts, for
-        the other try may be alive.
+        Unless the run `has_waited` until then, it claims no lane before `claim_at`. Problem: a minute after a
+        run has died, Lambda tries it again. The lease of the dead run has another minute to go. A try that
+        found all lanes held would succeed, and be the last. Solution: it waits for that lease to end. Only
+        the end counts, as the other try may be alive.
         """
         lease = cls(armer, owner, clock, clock() + (armer.lease or LEASE))
 
@@ -105,9 +105,9 @@ class Lease(msgspec.Struct, eq=False):
         return lease
 
     def claim_more(self) -> None:
-        """Claim the other lanes that are free, until this lease's end, and arm the rule; see `claim`.
+        """Claim all other free lanes, until this lease's end, and arm the rule; see `claim`.
 
-        Look into all lanes after that. Raises LeaseLost, NotArmed.
+        The caller must read all lanes then. Raises LeaseLost, NotArmed.
         """
         self.died = {}
 
@@ -118,7 +118,7 @@ class Lease(msgspec.Struct, eq=False):
         self.arm()
 
     def _claim(self, claim: Callable[[ArmingRecord], ArmingRecord], seen: ArmingRecord | None = None) -> None:
-        """Change the record so, and note which runs have died with the lanes that this one holds now."""
+        """Change the record by `claim`, and note which runs have died with lanes that this run holds now."""
         before: dict[int, Lane] = {}
 
         def noted(record: ArmingRecord) -> ArmingRecord:
@@ -131,7 +131,7 @@ class Lease(msgspec.Struct, eq=False):
 
     def arm(self) -> None:
         """Have the rule ring soon after this lease's end, or another's that ends sooner. Raises NotArmed."""
-        applier, self.applier = self.applier, None  # if this fails, its call may take effect yet
+        applier, self.applier = self.applier, None  # if this fails, its call may still take effect
         self.seen = self.armer.ensure(self.seen, applier=applier)
 
     def is_held(self) -> bool:
@@ -177,7 +177,7 @@ class Lease(msgspec.Struct, eq=False):
         return self.seen.is_relaned(self.clock())
 
     def take_over(self) -> None:
-        """Take over the lanes of other runs from now on, if there are any and none of them takes over.
+        """Take over the lanes of other runs from now on, if there are other runs and none of them does so.
 
         Raises NotArmed.
         """
@@ -209,7 +209,7 @@ class Lease(msgspec.Struct, eq=False):
         """Give the lanes back, due at these heads or at what was added since `clear`, and re-arm the rule.
 
         unless_due_within  if one of them is due within this time, all are kept
-        unless_added       if anything was added since `clear`, all are kept: the heads are not of this moment
+        unless_added       if anything was added since `clear`, all are kept: the heads may be outdated
         to_taker           if another run takes lanes over, it gets them, unless one of them is due already
         run                the run's results, for the record
         sizes              the lanes' sizes in bytes, for the record; None if the run does not measure

@@ -3,14 +3,14 @@
 Each limited action has one item in the table, its semaphore. It has the time of the next start by the rate,
 and the permits of each run. A run changes it by compare-and-swap: once for all tasks of the action that it
 has claimed, one change at a time. A task gets a permit and is started, or it gets a place in the line. The
-place is the time to which the task is put back in the queue. It promises nothing, so a run that dies loses
-no place. A task that misses its place gets another in a second, short line.
+place is the time to which the task is put back in the queue. It promises nothing, so no task is lost if a run
+dies. A task that misses its place gets another in a second, short line.
 
-If no rate limits the action, as many tasks as this run has under way wait in the run, and follow at once.
-They take no place of the pool.
+If no rate limits the action, further tasks wait in the run, as many as it has under way. Each starts as soon
+as another one ends. They take no place of the pool.
 
 Tasks of a paused action are put back to one millisecond a day, by a hash of its name. So runs find exactly
-these tasks when the action goes on. Tasks of a closed action are put back to its next opening.
+these tasks when the action is resumed. Tasks of a closed action are put back to its next opening.
 
 Without limited actions, it costs nothing: no read, no write.
 """
@@ -34,13 +34,13 @@ from duebell_worker.run.lanes import Batcher
 from duebell_worker.run.lease import Lease
 from duebell_worker.run.report import Outcome
 
-#: Changes of a semaphore are tried so often when other runs get in first.
+#: Tries of a change of a semaphore, when other runs change it first.
 _TRIES = 20
 
-#: A task whose semaphore cannot be changed now is put back for so long, and for up to twice as long.
+#: A task whose semaphore cannot be changed now is put back for this time, or up to twice as long.
 _IN_TROUBLE = timedelta(seconds=5)
 
-#: A task that has waited in the run for so long is read again before it starts.
+#: A task that has waited in the run for this time is read again before it starts.
 _A_WHILE = timedelta(seconds=1)
 
 _Attempts = Sequence[Attempt]
@@ -171,7 +171,7 @@ class Limiter:
             self._change(action, *those)
 
     def renew(self) -> None:
-        """Hold the permits as long as the lease, which was renewed; try it again if that failed."""
+        """Hold the permits as long as the renewed lease; try again if that has failed before."""
         if self._renewed_for < self._lease.until:
             self._renewed_for = self._lease.until
             # Other threads may add an action meanwhile.
@@ -192,7 +192,7 @@ class Limiter:
         return attempt.key.queued > self._context.now() and attempt.stored[-1].limited_since is None
 
     def _is_over(self, attempt: Attempt) -> bool:
-        """Tell whether no attempt is made at this task: then it needs no leave."""
+        """Tell whether no attempt is made at this task: then it needs no permit."""
         now, keep = self._context.now(), self._context.backend.settings.retention_policy
         return without_attempt(as_run(attempt), self._context.actions, now=now, keep=keep) is not None
 
@@ -202,14 +202,14 @@ class Limiter:
         return self._limits.of(action, declared) if self._limits else declared
 
     def _change(self, action: str, *attempts: Attempt | None) -> None:
-        """Change the semaphore for these that are to start; None for a change of what is under way."""
+        """Change the semaphore for these attempts, to start them; None for a change of those under way."""
         if action not in self._changes:
             # One change at a time: a second one would only find that the semaphore has changed.
             self._changes[action] = Batcher(partial(self._handle, action), most=1_000, side_by_side=1)
         self._changes[action](*attempts)
 
     def _handle(self, action: str, new: Sequence[Attempt | None]) -> None:
-        """Change the semaphore once for all of these and those that wait here; raise nothing."""
+        """Change the semaphore once, for all of these attempts and the waiting ones; raise nothing."""
         with self._counting:
             waiting, self._waiting[action] = self._waiting[action], []
         attempts = sorted([*waiting, *filter(None, new)], key=_since)
@@ -239,7 +239,7 @@ class Limiter:
             self._hold(action, attempts, [at] * len(attempts))
             if limit.at_most is None:
                 return
-            attempts = []  # permits of what is under way are kept all the same
+            attempts = []  # the permits of attempts under way are still renewed
         if not limit.is_counted:
             self._go(action, attempts)
             return
@@ -248,7 +248,7 @@ class Limiter:
         allowed = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
         going = self._unchanged(action, allowed)
         over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
-        # Each of as many as are under way can follow one of those, unless there is a rate as well.
+        # Each attempt under way can be followed by one that waits here, unless there is a rate as well.
         stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
         for attempt, _ in over[:stays]:
             attempt.waits_since, attempt.has_place = attempt.waits_since or now, False
@@ -272,7 +272,7 @@ class Limiter:
         return [attempt for attempt in attempts if attempt not in changed]
 
     def _swap(self, action: str, limit: Limit, waited: Sequence[bool]) -> Sequence[datetime | None]:
-        """Change the semaphore, for what is under way and these tasks. Raises AwsError."""
+        """Change the semaphore, for the attempts under way and these tasks. Raises AwsError."""
         run, until = self._context.id, self._lease.until
         semaphore = self._semaphores.get(action) or self._store.read(Semaphore, action)
         for pause in pauses(0.01, 0.2, tries=_TRIES):
@@ -303,7 +303,7 @@ class Limiter:
         return self._context.now() + _IN_TROUBLE * self._context.random.uniform(1, 2)
 
     def _within(self, limit: Limit, place: datetime) -> datetime:
-        """The place, but for one that is an estimate not too far away."""
+        """The place; a nearer one if it is only an estimate and too far ahead."""
         latest = self._context.now() + LONGEST_WAIT
         if limit.per_second or place <= latest:
             return place
@@ -339,7 +339,7 @@ class Limiter:
                 self._to_free.add(action)  # with the next read of the queue
 
     def _hold(self, action: str, attempts: _Attempts, places: Sequence[datetime]) -> None:
-        """Put these tasks back until then."""
+        """Put these tasks back to these places."""
         for attempt, place in zip(attempts, places, strict=True):
             task = as_run(attempt)
             attempt.has_place = True

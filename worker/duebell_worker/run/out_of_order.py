@@ -5,9 +5,9 @@ those of the old limit. Nothing would start before its place, although the limit
 remembers the tasks that it has put back, and starts the first of them as soon as the limit allows. After a
 change of limits it also finds those that other runs have put back. If the run dies, their places still hold.
 
-A claim finds that a task is reserved, left running by a run, or owes a follow-up. Reserved tasks are left or
-dropped, and follow-ups are added. A task that a run left running is claimed as running, one at a time: it
-may have killed its process.
+A claim is refused if a task is reserved, was left running by a run, or owes a follow-up. Reserved tasks are
+left or dropped, and follow-ups are added. A task that a run left running is claimed as running, one at a
+time: it may have killed its process.
 """
 
 import heapq
@@ -49,7 +49,7 @@ class HeldTasks:
                 heapq.heappush(keys, queue_key(task))
 
     def __bool__(self) -> bool:
-        """True if this run knows tasks whose places have come since its last read, or are ahead."""
+        """True if this run knows held tasks: their places have come since its last read, or come later."""
         return any(self._keys.values())
 
     def begin_read(self, now: datetime) -> None:
@@ -61,9 +61,9 @@ class HeldTasks:
     def find(self, lanes: Iterable[int], died: Mapping[str, datetime]) -> None:
         """Read the next tasks of the lanes, if some of them may be started before their places.
 
-        After a change of limits: the tasks that waited in line then, as long as this run knows none of them.
-        Once after each claim of lanes: the tasks that the runs which `died` left running. A task behind many
-        of other actions is not found, and starts at its place.
+        After a change of limits, it looks for tasks that waited in line then, as long as this run knows none
+        of them. Once after each claim of lanes, it looks for tasks that the runs in `died` left running. A
+        task behind many tasks of other actions is not found, and starts at its place.
         """
         lines = self._limiter.lines()
         self._has_more = self._has_more and bool(lines)
@@ -101,7 +101,7 @@ class HeldTasks:
         return max(min(at, default=NEVER), self._context.now() + WATCH)
 
     def heads_with(self, heads: Mapping[int, datetime]) -> dict[int, datetime]:
-        """These heads of lanes, but not later than when one of these tasks may be started by its rate."""
+        """These heads of lanes, each not later than the time when its rate lets a held task start."""
         earlier = dict(heads)
         for action, keys in self._keys.items():
             at = self._limiter.opens_at(action)
@@ -113,10 +113,10 @@ class HeldTasks:
         return earlier
 
 
-#: The shortest wait before a reserved task is read again, for which a run stays in any case; the longest.
+#: The shortest wait before a reserved task is read again, for which every run stays; and the longest.
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
 
-#: In a long-running process a task that was left running is alone for so long, then the next one is started.
+#: In a long-running process, a task that was left running is alone for this time. Then the next one starts.
 _ALONE_FOR = timedelta(minutes=1)
 
 
@@ -129,11 +129,11 @@ class Unclaimed:
         self._attempts = attempts
         self._keys = attempts.not_claimed
         self._left_running: dict[QueueKey, int] = {}  # the attempts of tasks that were read
-        self._started: QueueKey | None = None  # the task of these that was started last
-        self._next_at = NEVER  # the next task starts then, even beside that one
+        self._started: QueueKey | None = None  # the one of these tasks that was started last
+        self._next_at = NEVER  # the next task starts then, even if that one still runs
 
     def settle(self) -> bool:
-        """Read the tasks, once each, and see to those that need no claim. Returns whether there were any."""
+        """Read the tasks, once each, and handle those that need no claim. Returns whether there were any."""
         new = [key for key in self._keys if key not in self._left_running]
         found = self._lanes.tasks_of(new)
         settled = self._settled(found)
@@ -172,7 +172,7 @@ class Unclaimed:
             self._lanes.trouble.skip(key)
 
     def go_on(self, may_start: Callable[[QueueKey], bool]) -> None:
-        """See to these tasks while others are under way: an action may take minutes, in a process hours."""
+        """Handle these tasks while others are under way: an action may take minutes, in a process hours."""
         if not self._keys:
             return
         self.settle()
@@ -182,9 +182,9 @@ class Unclaimed:
             self.start_next(may_start)
 
     def _settled(self, found: Mapping[QueueKey, Task]) -> set[QueueKey]:
-        """See to those of these tasks that need no claim; return their keys.
+        """Handle those of these tasks that need no claim; return their keys.
 
-        One that was confirmed meanwhile is claimed with the next read of its lane.
+        A reserved task that was confirmed meanwhile is claimed with the next read of its lane.
         """
         now = self._context.now()
         reserved = {key: task for key, task in found.items() if task.status is Status.RESERVED}

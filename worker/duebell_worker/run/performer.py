@@ -1,7 +1,7 @@
 """Performs attempts in the pool's threads: claims tasks, calls their actions, records the outcomes.
 
 Several threads' writes at the same time go in one batch. Nothing is written once the lease has run out. The
-run waits for `over` of each attempt, so that is set in the end whatever happens.
+run waits for `over` of each attempt, so `over` is always set in the end.
 """
 
 import logging
@@ -122,7 +122,7 @@ class Performer:
             self._context.pool.submit(self._go_on, together)
 
     def _by_target(self, attempts: Iterable[Attempt]) -> Iterable[Sequence[Attempt]]:
-        """Put the attempts together that go in batches to one target; each of the others is alone."""
+        """Group the attempts that go in batches to one target; every other attempt is alone."""
         groups: dict[object, list[Attempt]] = {}
         for attempt in attempts:
             action = self._actions.get(attempt.stored[-1].action)
@@ -147,7 +147,7 @@ class Performer:
             step(*those)
 
     def _next_step(self, attempt: Attempt) -> _Step:
-        """Decide whether the attempt is made; a last one is recorded as begun before."""
+        """Decide whether the attempt is made. A last attempt is first recorded as begun."""
         [claimed] = attempt.stored
         attempt.ended = self._ended_without(attempt)
         if attempt.ended:
@@ -162,9 +162,9 @@ class Performer:
         return without_attempt(as_run(attempt), self._actions, now=self._context.now(), keep=self._keep)
 
     def _begin(self, attempts: Sequence[Attempt]) -> None:
-        """Record these last attempts as begun, and perform those that are.
+        """Record these last attempts as begun, and perform those that were recorded.
 
-        No other run performs one that is recorded, so it is performed here even if the lease is lost.
+        No other run performs a recorded attempt, so it is performed here even if the lease is lost.
         """
         changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
         begun = []
@@ -247,7 +247,7 @@ class Performer:
                         if action.stoppable:
                             attempt.stop = threading.Event()
                         attempt.started = task
-                if not attempt.started:  # what waits for its end writes to the table: not under the lock
+                if not attempt.started:  # not under the lock: callbacks of `over` write to the table
                     attempt.over.set_result(None)
         return [attempt.started for attempt in attempts]
 

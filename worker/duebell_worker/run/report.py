@@ -38,10 +38,10 @@ class RunReport(msgspec.Struct, frozen=True, kw_only=True):
     lanes            the number of lanes that it held; 0 if other runs hold them all
     done, retried, failed, expired, snoozed, superseded   attempts with this outcome
     limited          tasks that were put back, as their actions are limited
-    lateness_max_ms, lateness_mean_ms   started minus due, in milliseconds; None when nothing was started
+    lateness_max_ms, lateness_mean_ms   `queued` to start, in milliseconds; None when nothing was started
     lateness_parts   the causes of lateness: percentiles of each part of the lateness, in milliseconds; of the
                      last 10,000 attempts that started more than a second late. The part `delay` is the time
-                     before: the spread, and earlier attempts
+                     from due to `queued`: the spread, and earlier attempts
     rings_at         the minute that the rule rings at next, as this run left it; None when it is parked
     stopped_early    whether it stopped for want of time, with work left for the next run
     lost_lease       whether it was so slow that another run took over

@@ -1,7 +1,7 @@
 """One run: claims lanes, runs everything that is due in them, gives them back and re-arms the rule.
 
-The run's own thread reads the queue, hands tasks to the pool and keeps the lease. With precision
-"second" it stays for what is due soon; with more due than it can do in time it hands lanes to further runs.
+The run's own thread reads the queue, hands tasks to the pool and keeps the lease. With precision "second" it
+stays for tasks that are due soon. If more is due than it can do in time, it hands lanes to further runs.
 """
 
 import logging
@@ -34,15 +34,15 @@ _LONGEST_STAY = timedelta(minutes=5)
 
 
 def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunReport:
-    """Run what is due in the lanes that are free, or in those of `lanes` that are; log and measure the run.
+    """Run what is due in all free lanes, or in the free ones of `lanes`; log and measure the run.
 
     In the end it closes the pool. An empty `lanes` runs no task: it only sets the rule, which somebody may
     have set to another time.
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
-    lane or task is tried again, and does not end the run. One that it refuses for all of them is raised, most
-    often when the lanes are given back. If they are not given back, another run with the same id can go on at
-    once, and any other run when the lease ends.
+    lane or task is tried again, and does not end the run. A call that it refuses for all of them is raised,
+    most often when the lanes are given back. If they are not given back, another run with the same id can go
+    on at once, and any other run when the lease ends.
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
@@ -68,7 +68,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
 
 
 def _set_rule(context: RunContext) -> RunReport:
-    """Set the rule to where the record and the queue want it."""
+    """Set the rule by the record and the queue."""
     armer, head_start = context.backend.armer, context.backend.settings.head_start
     armer.change(lambda record: record.ringing_ahead(head_start))
     record = armer.verify()
@@ -135,7 +135,7 @@ class _Run:
                 next_due = self._release()
                 if next_due is None:
                     break
-                if not self._context.waits_for_due:  # then it sees what is added only when it reads the lanes
+                if not self._context.waits_for_due:  # then it sees added tasks only when it reads the lanes
                     next_due = min(next_due, self._context.now() + READ_AGAIN)
                 self._waits.wait_for_due(next_due)
         except LeaseLost:
@@ -186,7 +186,7 @@ class _Run:
         self._held.begin_read(now)
         parked = self._lanes.parked(lanes)
         self._lease.quiet, keys = self._lanes.queued(lanes, now=now)
-        begun_ahead = self._attempts.lanes_of_ahead()  # they show at places that they have no more
+        begun_ahead = self._attempts.lanes_of_ahead()  # their tasks may be read at places that they have left
         for lane in {*parked, *begun_ahead}:
             self._lease.quiet.pop(lane, None)
         ahead = ReadAhead(keys, now=now, skipping=known, parked=parked.values())
@@ -205,7 +205,7 @@ class _Run:
                 self._attempts.start(key, Status.SCHEDULED)
         next_due = ahead.next_due
         self._is_full = was_full
-        # A task that is started before its time stands ahead, and would be taken for its lane's head.
+        # A task started before its place is still in the queue there, and would be taken for its lane's head.
         heads = {lane: self._lease.quiet.get(lane, next_due) for lane in lanes}
         self._lease.heads = None if parked or begun_ahead else heads
         self._held.find(lanes, self._lease.died)
@@ -276,7 +276,7 @@ class _Run:
             return False
 
     def _release(self) -> datetime | None:
-        """Give the lanes back, unless more is due before the rule could ring, and there is time for it.
+        """Give the lanes back, unless more is due before the rule could ring and there is time to run it.
 
         Returns when the lanes must be read, if they are still held.
         """
@@ -293,11 +293,11 @@ class _Run:
         )
 
     def _known_heads(self) -> dict[int, datetime] | None:
-        """Return the lanes' heads after this run as its last read tells, or None if they must be read.
+        """Return the lanes' heads after this run, as known from its last read; None if they must be read.
 
         The read saw the earliest task that was not due, and all before it have been started and have ended.
         No lane with due tasks has an earlier one, except tasks that the run has put back. The heads must be
-        read if somebody changed a task while it ran: they may have died before they lowered the lane's due.
+        read if somebody changed a running task: that process may have died before it lowered the lane's due.
         """
         heads, attempts = self._lease.heads, self._attempts
         is_unsure = attempts.superseded or attempts.tally.stopped_early
@@ -316,7 +316,7 @@ class _Run:
         places for, it needs a successor of its own instead.
         """
         heads = self._held.heads_with(heads)
-        if self._measures:  # the sizes that answers to writes have told
+        if self._measures:  # the sizes in the answers to writes
             self._sizes |= self._backend.store.lane_sizes()
         waits = self._context.waits_for_due
         stays_for = self._backend.settings.head_start + LEAD if waits else MOMENT

@@ -5,8 +5,8 @@ tasks that are added, and for other runs that wait as well. With more due than i
 shares of its lanes to further runs.
 
 Problem: runs that shared a burst would each wait for tasks that are due soon in their own lanes, and each
-costs money. Solution: the first of them that has room says in the arming record that it takes lanes
-over. Each of the others gives it its lanes when it only waits, or when its time is over.
+costs money. Solution: the first of them that has room says in the arming record that it takes lanes over.
+Each other run gives its lanes to that run when it only waits, or when its time is over.
 """
 
 import logging
@@ -31,22 +31,22 @@ _ARM_TRIES = 3
 
 
 def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
-    """Claim the free lanes, or those of `lanes` that are free; log and count the runs that died with them.
+    """Claim the free lanes, or the free ones of `lanes`; log and count the runs that died with them.
 
     If another try of this invocation holds lanes, wait first until that lease has ended.
     """
     backend = context.backend
-    # A process leaves the head start as it is: the rule rings for the Lambda, which goes by it.
+    # A process leaves the head start as it is: the rule rings for the Lambda, which needs it.
     head_start = None if context.host else backend.settings.head_start
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
     if lease.claim_at:
-        # With the watchdog armed, as far as the time allows.
+        # It waits with the watchdog armed, as far as the time allows.
         log = partial(context.log, request=request_of(context.id))
         log("waits_for_lease", level=logging.WARNING, lease_ends=lease.claim_at)
         arm_watchdog(context, lease)
         until = min(lease.claim_at, context.stop_at or NEVER)
-        while (left := until - context.now()).total_seconds() > 0:  # a clock that is set back makes it longer
+        while (left := until - context.now()).total_seconds() > 0:  # waits longer if the clock is set back
             context.backend.sleep(left.total_seconds())
         lease = claim(has_waited=True)
     log_died(context, lease)
@@ -137,7 +137,7 @@ class Waits:
         """Wait until another task can be started.
 
         False if a long-running process still waits after some seconds: its actions may take hours. It does
-        not watch meanwhile: what is added now would be taken for seen by the read that is under way.
+        not watch the record meanwhile: a task added now would count as seen by the read under way.
         """
         by = self._context.now() + _LONG if self._context.host else NEVER
         return self._wait(lambda: self._attempts.has_place or self._attempts.has_lost_all, by, watches=False)
@@ -213,7 +213,7 @@ class Waits:
     def _must_end(self, by: datetime, *, is_idle: bool) -> bool:
         """Read the arming record from time to time; True if a task was added, or the lanes can be given away.
 
-        Only an idle run gives its lanes away. A run that has places takes over those of others.
+        Only an idle run gives its lanes away. A run that has places takes over the lanes of others.
         """
         if self._context.now() < self._watch_at:
             return False
@@ -273,7 +273,7 @@ class Shares:
     def __init__(self, context: RunContext, lease: Lease, lanes: Lanes, attempts: Attempts) -> None:
         self._context = context
         self._function = context.backend.function
-        # A process needs no function: others claim free lanes, and the rule rings for those that are free.
+        # A process needs no function: other processes claim free lanes, and the rule rings for them.
         can_share = bool(context.host or (self._function and context.stop_at))
         self._most = context.backend.settings.parallel_runs if can_share else 0
         self._lease = lease
@@ -323,7 +323,7 @@ class Shares:
         return True
 
     def _runs_to_spare(self, now: datetime) -> int:
-        """Return how many more runs may be started, beside those that hold lanes or are about to."""
+        """Return how many more runs may be started, beside the runs that hold lanes or are about to."""
         try:
             lanes = self._context.backend.armer.read().lanes
         except (AwsError, NotArmed) as error:
@@ -346,7 +346,7 @@ class Shares:
         if not ready:
             if now < self._share_by:
                 return False
-            # A task in these lanes takes long, and the others wait.
+            # A task in these lanes takes long, and other tasks wait.
             self._shares, self._most = [], self._most if self._context.host else 0
             return True
         self._shares = [share for share in self._shares if share not in ready]

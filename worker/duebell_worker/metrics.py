@@ -36,7 +36,7 @@ _NOT_TOLD = {Outcome.SUPERSEDED, Outcome.LIMITED}
 
 #: Each metric: its unit, and its meaning for the docs. The first six have the dimension `Action`, too.
 METRICS = {
-    "Lateness": ("Milliseconds", "the time from the due date of an attempt to its start"),
+    "Lateness": ("Milliseconds", "the time from when an attempt was to start until it started"),
     "Done": ("Count", "attempts that succeeded"),
     "Retried": ("Count", "attempts that failed and are tried again"),
     "Failed": ("Count", "tasks that failed for good"),

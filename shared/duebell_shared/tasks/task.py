@@ -453,8 +453,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         self._must_allow(Verb.RESUME)
         queued = self._delayed(self.due)
-        seated = self._changed(status=Status.SCHEDULED, queued=queued)._requeued(queued)
-        return replace(seated, queued=max(seated.queued or queued, to_utc(now)))
+        resumed = self._changed(status=Status.SCHEDULED, queued=queued)._requeued(queued)
+        return replace(resumed, queued=max(resumed.queued or queued, to_utc(now)))
 
     def retried(self, *, now: datetime) -> Self:
         """A failed or expired task, to run again now, with all attempts anew. Its due date stays."""
@@ -694,8 +694,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             recurrence = replace(self.recurrence, next_due=self.due)
         else:
             recurrence = self.recurrence.with_pending(self._as_pending(queued))
-        seated = replace(self, recurrence=recurrence)
-        return seated._at_next() or self
+        changed = replace(self, recurrence=recurrence)
+        return changed._at_next() or self
 
     def _as_pending(self, queued: datetime) -> PendingOccurrence:
         origin = self.recurrence.origin if self.recurrence else Origin.RESCHEDULED
@@ -753,8 +753,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 recurrence=self.recurrence.concluded(result),
                 occurrences=bounded_occurrences((*self.occurrences, over._record(result, now))),
             )
-        if seated := over._at_next():
-            ended = seated._changed(unlisted=keep.history is not History.ALL)
+        if following := over._at_next():
+            ended = following._changed(unlisted=keep.history is not History.ALL)
         else:
             ended = over._finished(_FINAL[result], now=now, keep=keep)
         cause, action = Cause.FAILED, on_failed

@@ -70,8 +70,9 @@ def test_tasks_are_listed_by_status_and_time(scheduler: Scheduler) -> None:
 def test_a_task_that_owes_a_follow_up_is_listed_once(scheduler: Scheduler) -> None:
     # Given a task that has ended, and one that recurs, which owe a follow-up
     editor = scheduler.editor
-    for id, when in {"once": {"due": DUE}, "often": {"schedule": "rate(2 hours)"}}.items():
-        task = editor.add("act", **when, id=id, then=Then("hear"))
+    when: dict[str, dict[str, Any]] = {"once": {"due": DUE}, "often": {"schedule": "rate(2 hours)"}}
+    for id, due in when.items():
+        task = editor.add("act", **due, id=id, then=Then("hear"))
         scheduler.become(scheduler.become(task, Status.RUNNING), Status.DONE)
     # Then the one is done, and the other waits
     assert [ids(editor.list(status=status)) for status in ("done", "scheduled")] == [["once"], ["often"]]

@@ -77,15 +77,16 @@ def _breakable(module: str, tree: ast.Module) -> Iterator[Place]:
 
 
 def _is_no_behaviour(node: ast.AST) -> bool:
-    """Docstrings, exported names, and what only type checkers read."""
+    """Docstrings, exported names, names of threads, and what only type checkers read."""
     match node:
-        case ast.Expr(value=ast.Constant()):
-            return True
-        case ast.Assign(targets=[ast.Name(id="__all__")]):
-            return True
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")):
-            return True
-        case ast.Call(func=ast.Name(id="cast" | "TypeVar" | "overload")):
+        case (
+            ast.Expr(value=ast.Constant())
+            | ast.Assign(targets=[ast.Name(id="__all__")])
+            | ast.Assign(value=ast.Subscript(value=ast.Name(id="Literal")))
+            | ast.If(test=ast.Name(id="TYPE_CHECKING"))
+            | ast.Call(func=ast.Name(id="cast" | "TypeVar" | "overload"))
+            | ast.keyword(arg="thread_name_prefix")
+        ):
             return True
         case ast.ClassDef(bases=bases):
             return any(isinstance(base, ast.Name) and base.id == "Protocol" for base in bases)

@@ -48,16 +48,21 @@ class CoverageMap(msgspec.Struct):
 
         function  its first line; 0 for what is done when the module is imported
 
-        What no test calls may be called at import: then tests that call any function of the file are taken.
-        Another process may run the file: then tests that call any function of a file which names it.
+        What no test calls may be called at import: then the tests of the file are taken, by its name, and those
+        that call any of its functions. If another process runs it, the tests of a file which names it.
         """
+        own = f"/test_{Path(file).stem}.py"
         tests = [test for test, called in self.calls.items() if (file, function) in called]
         if not tests:
             files = {one for called in self.calls.values() for one, _ in called}
             named = {one for one in files if Path(file).name in (ROOT / one).read_text()}
             files = {file} if file in files else named
-            tests = [test for test, called in self.calls.items() if any(one in files for one, _ in called)]
-        tests.sort(key=lambda test: (len(self.calls[test]), self.seconds[test]))
+            tests = [
+                test
+                for test, called in self.calls.items()
+                if own in test or any(one in files for one, _ in called)
+            ]
+        tests.sort(key=lambda test: (own not in test, len(self.calls[test]), self.seconds[test]))
         chosen: list[str] = []
         for test in tests:
             limit -= self.seconds[test]

@@ -48,8 +48,8 @@ class CoverageMap(msgspec.Struct):
 
         function  its first line; 0 for what is done when the module is imported
 
-        What no test calls may be called at import: then the tests of the file are taken, by its name, and those
-        that call any of its functions. If another process runs it, the tests of a file which names it.
+        What no test calls may be called at import: then the tests that are named by the file are taken, and
+        those that call any of its functions. If another process runs it, the tests of a file which names it.
         """
         own = f"/test_{Path(file).stem}.py"
         tests = [test for test, called in self.calls.items() if (file, function) in called]

@@ -4,17 +4,19 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
-from duebell import Editor, Retry, Task, Worker
+from duebell import Editor, Retry, Status, Task, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from duebell_shared.tasks.task import QueueKey
 from duebell_worker.run.lanes import Batcher, ReadAhead
 from tests.support import NOON, Calls, Clock
-from tests.worker.scene import MINUTE, SECOND
+from tests.worker.log_lines import Log
+from tests.worker.scene import HOUR, MINUTE, SECOND, Scene
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -233,3 +235,18 @@ def test_items_of_threads_at_the_same_moment_share_a_call(monkeypatch: pytest.Mo
         first.result()
     # Then one call takes all
     assert calls == [list(range(1, 10))]
+
+
+def test_a_task_that_is_cancelled_while_it_is_claimed_is_not_in_the_log(scene: Scene, log: Log) -> None:
+    scene.editor.add("act", due=HOUR, id="a")
+    cancels = iter([partial(scene.editor.cancel, "a")])
+
+    def cancel_at_claim(verb: str, _: int) -> bool:
+        if verb == "claim" and (cancel := next(cancels, None)):
+            cancel()
+        return False
+
+    scene.store.refuses = cancel_at_claim
+    scene.run()
+    assert [line["event"] for line in log.lines()] == ["run"]
+    assert scene.editor.get("a").status is Status.CANCELLED

@@ -161,13 +161,18 @@ class Unclaimed:
         return False
 
     def skip_refused(self) -> None:
-        """Skip the task that was started last, if it could not be claimed as running either."""
+        """Skip the task that was started last, if it could not be claimed as running either.
+
+        One that somebody has changed meanwhile, such as moved or cancelled, has another key.
+        """
         key, self._started = self._started, None
         if key is None or key not in self._keys:
             return
         self._keys.remove(key)
         self._left_running.pop(key, None)
-        if not self._settled(self._lanes.tasks_of([key])):
+        found = self._lanes.tasks_of([key])
+        is_changed = any(queue_key(task) != key for task in found.values())
+        if not is_changed and not self._settled(found):
             self._context.log("passed_over", level=logging.WARNING, id=key.id)
             self._lanes.trouble.skip(key)
 

@@ -27,6 +27,7 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
+    monkeypatch.setenv("COLUMNS", "100")
 
     def ask(line: str) -> str:
         call, _, given = line.partition(" <<< ")

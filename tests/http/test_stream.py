@@ -3,82 +3,85 @@
 import asyncio
 import shlex
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs
 
 import pytest
 
-from duebell import AwsUnavailable, Editor
+from duebell import AwsUnavailable
 from duebell_editor.http.requests import Following
 from duebell_editor.http.routes import changes
 from tests import transcript
 
 
-@pytest.mark.filterwarnings("ignore::duebell.UnknownAction")
-def test_events_of_streams_are_as_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    stage, streams = transcript.stage(), {}
-    began = stage.now
-    store: Any = stage.editor._backend.store
-    state = SimpleNamespace(ending=threading.Event())
-    request: Any = SimpleNamespace(app=SimpleNamespace(state=state))
+class Play:
+    """A scheduler whose streams are read look by look: while a stream sleeps, the time here passes."""
 
-    def monotonic() -> float:
-        return 1000 + (stage.now - began).total_seconds()
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stage = transcript.stage()
+        self._began = self.stage.now
+        self._store: Any = self.stage.editor._backend.store
+        self._streams: dict[str, AsyncIterator[Any]] = {}
+        away = mock.patch.object(self._store, "read_record", side_effect=AwsUnavailable("AWS is away"))
+        state = SimpleNamespace(ending=threading.Event(), readings=changes.SharedReadings(self.monotonic))
+        self._request: Any = SimpleNamespace(app=SimpleNamespace(state=state))
+        self._do: dict[str, Callable[[], object]] = {
+            "AWAY": away.start, "BACK": away.stop, "LEASE": self._lease, "END": state.ending.set,
+        }  # fmt: skip
+        monkeypatch.setattr(changes, "time", SimpleNamespace(monotonic=self.monotonic))
+        monkeypatch.setattr(changes, "utc_now", lambda: self.stage.now)
+        monkeypatch.setattr(asyncio, "sleep", self.sleep)
 
-    async def sleep(seconds: float) -> None:
-        stage.work(timedelta(seconds=seconds))
+    def monotonic(self) -> float:
+        return 1000 + (self.stage.now - self._began).total_seconds()
 
-    state.readings = changes.SharedReadings(monotonic)
-    monkeypatch.setattr(changes, "time", SimpleNamespace(monotonic=monotonic))
-    monkeypatch.setattr(changes, "utc_now", lambda: stage.now)
-    monkeypatch.setattr(changes.asyncio, "sleep", sleep)
+    async def sleep(self, seconds: float) -> None:
+        self.stage.work(timedelta(seconds=seconds))
 
-    async def look(stream: AsyncIterator[Any]) -> str:
+    async def ask(self, line: str) -> str:
+        """Do what the line says, or tell the events of the next look of a stream."""
+        what, name, *given = (*shlex.split(line), "", "", "")
+        if what == "LOOK":
+            return await self._look(name)
+        if what == "STREAM":
+            fields = {field: one if field == "id" else one[0] for field, one in parse_qs(given[0]).items()}
+            stream = await changes.stream_changes(
+                Following.model_validate(fields), self._request, self.stage.editor
+            )
+            self._streams[name] = stream.body_iterator  # type: ignore[assignment]
+        elif what in self._do:
+            self._do[what]()
+        elif what == "add":
+            due, id = timedelta(seconds=int(given[0])), given[1] or name
+            self.stage.editor.add(name, due=due, id=id, if_exists="replace")
+        else:
+            more = {"due": timedelta(seconds=int(given[0]))} if given[0] else {}
+            getattr(self.stage.editor, what)(name, **more)
+        return ""
+
+    async def _look(self, name: str) -> str:
         told = ""
-        async for event in stream:
+        async for event in self._streams[name]:
             told += event
             if event.startswith(":"):
                 break
-        return f"at {monotonic() - 1000:g} s\n{told}"
+        return f"at {self.monotonic() - 1000:g} s\n{transcript.masked(told)}"
 
-    async def open_stream(query: str) -> AsyncIterator[Any]:
-        following = Following.model_validate(
-            {name: given if name == "id" else given[0] for name, given in parse_qs(query).items()}
+    def _lease(self) -> None:
+        record = self._store.read_record()
+        until = self.stage.now + timedelta(minutes=1)
+        assert self._store.swap_record(record, record.claimed("run", now=self.stage.now, until=until))
+
+
+@pytest.mark.filterwarnings("ignore::duebell.UnknownAction")
+def test_events_of_streams_are_as_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    play = Play(monkeypatch)
+    with asyncio.Runner() as runner:
+        transcript.check(
+            Path(__file__).with_name("stream.txt"), play.stage, lambda line: runner.run(play.ask(line))
         )
-        response = await changes.stream_changes(following, request, stage.editor)
-        return response.body_iterator
-
-    def ask(line: str) -> str:
-        match shlex.split(line):
-            case ["STREAM", name, *query]:
-                streams[name] = loop.run_until_complete(open_stream("".join(query)))
-            case ["LOOK", name]:
-                return transcript.masked(loop.run_until_complete(look(streams[name])))
-            case ["AWAY"]:
-                refuse: Any = lambda *_, **__: (_ for _ in ()).throw(AwsUnavailable("AWS is away"))  # noqa: E731
-                monkeypatch.setattr(store, "read_record", refuse)
-            case ["BACK"]:
-                monkeypatch.delattr(store, "read_record")
-            case ["LEASE"]:
-                record = store.read_record()
-                until = stage.now + timedelta(minutes=1)
-                assert store.swap_record(record, record.claimed("run", now=stage.now, until=until))
-            case ["END"]:
-                state.ending.set()
-            case ["add", action, seconds, *ids]:
-                id = ids[0] if ids else action
-                stage.editor.add(action, due=timedelta(seconds=int(seconds)), id=id, if_exists="replace")
-            case [verb, id, *due]:
-                do: Any = getattr(Editor, verb)
-                do(stage.editor, id, **{"due": timedelta(seconds=int(one)) for one in due})
-        return ""
-
-    loop = asyncio.new_event_loop()
-    try:
-        transcript.check(Path(__file__).with_name("stream.txt"), stage, ask)
-    finally:
-        loop.close()

@@ -45,11 +45,11 @@ class Play:
 
     async def ask(self, line: str) -> str:
         """Do what the line says, or tell the events of the next look of a stream."""
-        what, name, *given = (*shlex.split(line), "", "", "")
+        what, name, one, another, *_ = (*shlex.split(line), "", "", "")
         if what == "LOOK":
             return await self._look(name)
         if what == "STREAM":
-            fields = {field: one if field == "id" else one[0] for field, one in parse_qs(given[0]).items()}
+            fields = {field: given if field == "id" else given[0] for field, given in parse_qs(one).items()}
             stream = await changes.stream_changes(
                 Following.model_validate(fields), self._request, self.stage.editor
             )
@@ -57,10 +57,10 @@ class Play:
         elif what in self._do:
             self._do[what]()
         elif what == "add":
-            due, id = timedelta(seconds=int(given[0])), given[1] or name
+            due, id = timedelta(seconds=int(one)), another or name
             self.stage.editor.add(name, due=due, id=id, if_exists="replace")
         else:
-            more = {"due": timedelta(seconds=int(given[0]))} if given[0] else {}
+            more = {"due": timedelta(seconds=int(one))} if one else {}
             getattr(self.stage.editor, what)(name, **more)
         return ""
 

@@ -63,11 +63,14 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
 
 
 def bare(document: Any) -> Any:
-    """The document without its words, but for the unit at their end."""
+    """The document without the words of docstrings, but for the unit at their end."""
     if isinstance(document, list):
         return [bare(one) for one in document]
     if not isinstance(document, dict):
         return document
+    is_field = {"title", "in"} & document.keys() and not {"properties", "enum"} & document.keys()
+    if is_field:
+        return {name: one if name == "description" else bare(one) for name, one in document.items()}
     words = {name for name in ("description", "summary") if isinstance(document.get(name), str)}
     told = {name: "…" + " (in seconds)" * document[name].endswith(" (in seconds)") for name in words}
     return {name: told.get(name, bare(one)) for name, one in document.items() if one != ""}

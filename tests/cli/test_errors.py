@@ -3,7 +3,9 @@
 import itertools
 import logging
 import re
+import runpy
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -136,3 +138,10 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
         root = PROGRAM.make_context("duebell", words, obj=Output())
         name, *arguments = list(root._protected_args) + list(root.args)
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
+
+
+def test_it_runs_as_a_module_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["duebell", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("duebell", run_name="__main__")
+    assert capsys.readouterr().out.startswith("duebell ")

@@ -27,13 +27,21 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
-    monkeypatch.setenv("COLUMNS", "100")
 
     def ask(line: str) -> str:
         call, _, given = line.partition(" <<< ")
         stdin = "".join(f"{text}\n" for text in shlex.split(given))
-        status, out, err = duebell(*shlex.split(call)[1:], stdin=stdin)
+        width, _, called = call.rpartition("duebell ")
+        with monkeypatch.context() as patch:
+            patch.setenv("COLUMNS", width.strip() or "100")
+            for name in ("NO_COLOR", "COLORTERM"):
+                patch.delenv(name, raising=False)
+            if width:  # on a terminal
+                patch.setenv("FORCE_COLOR", "1")
+                patch.setenv("TERM", "xterm")
+            status, out, err = duebell(*shlex.split(called), stdin=stdin)
         told = re.sub(r"(?m) +$", "", out) + re.sub(r"(?m)^(?=.)", "! ", err)
+        told = re.sub("\x1b\\[(.*?)m", r"<\1>", told)
         return told + (f"[{status}]\n" if status else "")
 
     transcript.check(Path(__file__).with_name("transcript.txt"), stage, ask)

@@ -10,8 +10,8 @@ from urllib.parse import unquote_to_bytes
 import pytest
 from fastapi.testclient import TestClient
 
-from duebell import InvalidSettings
-from duebell_editor.http import create_app
+from duebell import DuebellError
+from duebell_editor.http import create_app, serve
 from duebell_editor.http.headers import HEADERS
 from tests import transcript
 
@@ -25,22 +25,27 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
     caplog.set_level("INFO" if file == "guard.txt" else "ERROR", "duebell")
     stage = transcript.stage()
 
-    def serve(**given: Any) -> TestClient:
+    def new_client(**given: Any) -> TestClient:
         return TestClient(create_app(stage.editor, **given), base_url="http://127.0.0.1:8125")
 
-    client = serve(identity_header="X-User")
+    def stop(url: str) -> None:
+        raise ConnectionAbortedError(url)
+
+    client = new_client(identity_header="X-User")
 
     def ask(line: str) -> str:
         nonlocal client
         asked = re.fullmatch(r"(\S+) (\S+)((?: [A-Za-z][\w-]*=\S*)*)(?: ([{\[].*))?", line)
         assert asked, line
         method, url, named, body = asked.groups()
-        if method == "SERVER":
-            try:
-                client = serve(**json.loads(url))
-            except InvalidSettings as error:
-                return f"{error}\n"
-            return ""
+        try:
+            if method == "SERVER":
+                client = new_client(**json.loads(url))
+                return ""
+            if method == "LISTEN":
+                serve(stage.editor, **json.loads(url), started=stop)
+        except (DuebellError, ConnectionAbortedError) as error:
+            return re.sub(r":\d+/", ":<port>/", f"{error}\n")
         caplog.clear()
         headers: Any = [tuple(map(unquote_to_bytes, one.split("=", 1))) for one in named.split()]
         json_type = [(b"Content-Type", b"application/json")] if body and "Content-Type" not in named else []

@@ -1,6 +1,7 @@
 """Errors are one line, or one JSON object; each kind has its exit status; none is a traceback."""
 
 import itertools
+import json
 import logging
 import re
 import runpy
@@ -15,7 +16,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 from fastapi.testclient import TestClient
 
-from duebell import Editor
+from duebell import DuebellError, Editor
 from duebell_editor.cli.context import Context
 from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.output import Output
@@ -80,6 +81,20 @@ ERRORS = [
 ]
 
 
+def of_a_list(error: DuebellError, duebell: Duebell, http: TestClient) -> str:
+    """What is told if all tasks of a list fail with this error, or the second of two."""
+    told, task = "", {"action": "x", "in": 60, "id": "t"}
+    for added in ((), ("t",)):
+        failure = errors.AddFailure(index=len(added), id="u", error=error)
+        report = errors.AddReport(added=added, failures=(failure,))
+        tasks = [task, {**task, "id": "u"}][: 1 + len(added)]
+        with mock.patch.object(Editor, "add_many", return_value=report):
+            answer = http.post("/api/tasks", json=tasks)
+            status, out, err = duebell("add", "--from", "-", stdin="\n".join(map(json.dumps, tasks)))
+        told += f"{answer.status_code} {answer.text}\n{status} {out}{err}"
+    return told
+
+
 def test_each_error_is_told_as_kept(duebell: Duebell, editor: Editor) -> None:
     http = TestClient(create_app(editor), base_url="http://127.0.0.1", raise_server_exceptions=False)
     now = ""
@@ -93,6 +108,7 @@ def test_each_error_is_told_as_kept(duebell: Duebell, editor: Editor) -> None:
         assert (told.status, told.out) == (as_json.status, as_json.out)
         now += f"{type(error).__name__}: {told.status}\n{told.out}{told.err}{as_json.err}"
         now += f"{answer.status_code} {again} {answer.text}\n"
+        now += of_a_list(error, duebell, http) if isinstance(error, DuebellError) else ""
     compare(Path(__file__).with_name("errors.txt"), now)
 
 

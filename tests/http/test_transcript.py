@@ -25,8 +25,9 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
     caplog.set_level("INFO" if file == "guard.txt" else "ERROR", "duebell")
     stage = transcript.stage()
 
-    def new_client(**given: Any) -> TestClient:
-        return TestClient(create_app(stage.editor, **given), base_url="http://127.0.0.1:8125")
+    def new_client(root_path: str = "", **given: Any) -> TestClient:
+        app = create_app(stage.editor, **given)
+        return TestClient(app, base_url="http://127.0.0.1:8125", root_path=root_path)
 
     def stop(url: str) -> None:
         raise ConnectionAbortedError(url)

@@ -39,7 +39,9 @@ def test_it_serves_the_page_and_the_api_and_is_quiet(
 ) -> None:
     with serving(editor, host) as url:
         page = ask(url)
-        tasks = json.loads(ask(f"{url}api/tasks"))
+        with urllib.request.urlopen(f"{url}api/tasks", timeout=30) as answer:
+            assert answer.headers["server"] is None
+            tasks = json.load(answer)
     assert b"<title>duebell</title>" in page
     assert tasks == {"tasks": [], "cursor": None}
     assert capfd.readouterr() == ("", "")

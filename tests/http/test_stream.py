@@ -26,6 +26,9 @@ class Play:
         self.stage = transcript.stage()
         self._began = self.stage.now
         self._store: Any = self.stage.editor._backend.store
+        reads = {name: mock.Mock(wraps=getattr(self._store, name)) for name in ("read_record", "get")}
+        vars(self._store).update(reads)
+        self._reads = list(reads.values())
         self._streams: dict[str, AsyncIterator[Any]] = {}
         away = mock.patch.object(self._store, "read_record", side_effect=AwsUnavailable("AWS is away"))
         state = SimpleNamespace(ending=threading.Event(), readings=changes.SharedReadings(self.monotonic))
@@ -65,12 +68,13 @@ class Play:
         return ""
 
     async def _look(self, name: str) -> str:
-        told = ""
+        told, before = "", [one.call_count for one in self._reads]
         async for event in self._streams[name]:
             told += event
             if event.startswith(":"):
                 break
-        return f"at {self.monotonic() - 1000:g} s\n{transcript.masked(told)}"
+        reads = [one.call_count - many for one, many in zip(self._reads, before, strict=True)]
+        return f"at {self.monotonic() - 1000:g} s, reads of the record and of tasks: {reads}\n{told}"
 
     def _lease(self) -> None:
         record = self._store.read_record()

@@ -1,6 +1,7 @@
 """What a client sees that is slow to send or to read, second by second: see `slow_clients.txt`."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ class Wire(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         if data:
-            self._tell(bytes(data).decode().replace("\r\n", "⏎"))
+            told = bytes(data).decode().replace("\r\n", "⏎")
+            self._tell(re.sub(r"^(HTTP/1.1 \d+) [^⏎]*", r"\1", told))  # Python has other words for some
 
     def close(self) -> None:
         self._is_closing = True

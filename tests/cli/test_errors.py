@@ -37,6 +37,13 @@ def caused_by(cause: Exception, error: Exception | None = None) -> Exception:
 
 NO = errors.AwsRefused("no")
 
+
+def interrupted() -> typer.Abort:
+    error = typer.Abort()
+    error.__context__ = KeyboardInterrupt()
+    return error
+
+
 REPORT = errors.AddReport(added=("b", "a"), failures=(errors.AddFailure(index=2, id="c", error=NO),))
 
 ERRORS = [
@@ -46,6 +53,7 @@ ERRORS = [
     errors.InvalidQuery("action", "is odd"),
     errors.InvalidSettings("table", "is empty"),
     errors.TaskNotFound("a"),
+    errors.TaskNotFound("ü"),
     errors.TaskExists("a"),
     errors.TaskExists("a", reserved_until=NOON),
     errors.TaskConflict("cannot pause"),
@@ -78,6 +86,9 @@ ERRORS = [
     typer.BadParameter("odd"),
     typer.BadParameter("odd", param_hint="--due"),
     typer.Exit(9),
+    interrupted(),
+    KeyboardInterrupt(),
+    SystemExit(9),
 ]
 
 
@@ -103,11 +114,11 @@ def test_each_error_is_told_as_kept(duebell: Duebell, editor: Editor) -> None:
         with mock.patch.object(Context, "editor", **raising), mock.patch.object(Editor, "pause", **raising):
             told = duebell("--name", "shop", "add", "x", "--in", "1h")
             as_json = duebell("add", "x", "--due", "2026-12-31T00:00Z", "--json")
-            answer = http.post("/api/tasks/a%2Fb/pause")
-        again = answer.headers.get("retry-after", "-")
+            answer = http.post("/api/tasks/a%2Fb/pause") if isinstance(error, Exception) else None
         assert (told.status, told.out) == (as_json.status, as_json.out)
         now += f"{type(error).__name__}: {told.status}\n{told.out}{told.err}{as_json.err}"
-        now += f"{answer.status_code} {again} {answer.text}\n"
+        if answer is not None:
+            now += f"{answer.status_code} {answer.headers.get('retry-after', '-')} {answer.text}\n"
         now += of_a_list(error, duebell, http) if isinstance(error, DuebellError) else ""
     compare(Path(__file__).with_name("errors.txt"), now)
 

@@ -4,6 +4,7 @@ import io
 import re
 import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from duebell import Editor
 from duebell.testing import Rehearsal
+from duebell_editor import http
 from duebell_editor.cli.context import Context
 from tests import transcript
 from tests.cli.program import Duebell
@@ -37,6 +39,12 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
+
+    def serve(_: Editor, *, started: Callable[[str], None], **given: Any) -> None:
+        started("http://127.0.0.1:1/")
+        print(given)
+
+    monkeypatch.setattr(http, "serve", serve)
 
     def ask(line: str) -> str:
         call, _, given = line.partition(" <<< ")

@@ -89,6 +89,8 @@ def test_the_description_of_the_api_is_as_kept() -> None:
             told = {status: one for status, one in operation["responses"].items() if status < "400"}
             rows["problems"] = {name: one for name, one in operation["responses"].items() if name not in told}
             rows[f"{method} {path}"] = {**operation, "responses": told}
+    guarded = create_app(transcript.stage().editor, token="1234567890123456").openapi()
+    rows["security with a token"] = guarded["security"]
     components = rows.pop("components")
     rows |= {"security scheme": components["securitySchemes"], **components["schemas"], "info": None}
     now = "".join(f"{name}: {json.dumps(row)}\n" for name, row in rows.items())

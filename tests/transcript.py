@@ -22,6 +22,7 @@ __all__ = ["check", "compare", "compare_row", "masked", "stage"]
 #: Patterns that differ between machines and between runs, and the mask of each.
 _VARYING = {
     r"\b[0-9a-f]{32}\b": "<hash>",
+    r"\b[0-9a-f]{8}(-[0-9a-f]{4}){4}[0-9a-f]{8}\b": "<id>",
     r"\b[0-9a-f]{12}\b": "<version>",
     r"(?s)Traceback.*?ValueError": "<traceback>",
     rf"\b({'|'.join(map(re.escape, [TZDATA_VERSION, version('duebell'), python_version()]))})\b": "<release>",

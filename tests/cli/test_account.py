@@ -1,24 +1,25 @@
 """The AWS account and the scheduler that options and the environment choose."""
 
+import json
 import os
-from collections.abc import Iterator
-from datetime import timedelta
+import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import boto3
-import botocore.session
 import pytest
-from botocore.exceptions import ProfileNotFound
-from botocore.stub import Stubber
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
+from msgspec.structs import asdict
 
-from duebell import Editor
-from duebell_editor.cli.account import Account
+from duebell import DuebellError, Editor, Settings
+from duebell_editor.cli.account import Account, EndpointSession
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.schedulers import LocalStack
-from duebell_shared.errors import AwsRefused, NotDeployed
-from duebell_shared.settings import Color, Settings
+from tests import transcript
+from tests.cli.conftest import ACCOUNT
 from tests.cli.program import Duebell
 
 pytestmark = pytest.mark.usefixtures("duebell")
@@ -121,87 +122,93 @@ def function(**more: Any) -> dict[str, Any]:
     return {"Environment": {"Variables": VARIABLES}, **more}
 
 
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """Lambda, as far as commands ask it: for the configuration of the function."""
-    with Stubber(boto3.client("lambda", region_name="eu-north-1")) as stub:
-        monkeypatch.setattr(botocore.session.Session, "create_client", lambda *_, **__: stub.client)
-        yield stub
-        stub.assert_no_pending_responses()
+#: The answers of Lambda, by the name of the function.
+FUNCTIONS: dict[str, Any] = {
+    "sales": function(),
+    "bare": {},
+    "encrypted": function(Environment={"Error": {"ErrorCode": "AccessDenied", "Message": "no kms:Decrypt"}}),
+    "denied": ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "GetFunction"),
+    "gone": ClientError({"Error": {"Code": "ResourceNotFoundException", "Message": "no"}}, "GetFunction"),
+    "throttled": ClientError({"Error": {"Code": "Throttling", "Message": "slow"}}, "GetFunction"),
+    "silent": ClientError({}, "GetFunction"),
+    "away": EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+}
 
 
-def test_the_settings_are_those_of_the_worker(aws: Stubber, monkeypatch: pytest.MonkeyPatch) -> None:
-    aws.add_response("get_function_configuration", function())
-    monkeypatch.setenv("DUEBELL_CHANGED_BY", "anna")
-    monkeypatch.setenv("DUEBELL_STRICT_ACTIONS", "on")
-    monkeypatch.setenv("DUEBELL_TABLE", "another")
-    settings = Account(name="sales", region="eu-north-1").settings
-    assert settings == Settings(
-        table="sales", rule="sales", function="sales", name="sales", retention=timedelta(days=90),
-        color=Color.RED, changed_by="anna", strict_actions=True,
-    )  # fmt: skip
+class Lambda:
+    def get_function_configuration(self, *, FunctionName: str) -> Any:  # noqa: N803
+        answer = FUNCTIONS[FunctionName]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
-def test_one_that_is_not_there_says_how_to_find_it(aws: Stubber) -> None:
-    aws.add_client_error("get_function_configuration", "ResourceNotFoundException")
-    with pytest.raises(
-        NotDeployed, match=r"no scheduler 'sales' in eu-north-1: give its --region and --profile"
-    ):
-        _ = Account(name="sales", region="eu-north-1").settings
-
-
-@pytest.mark.parametrize("is_encrypted", [True, False])
-def test_without_permission_it_names_the_way_out(aws: Stubber, *, is_encrypted: bool) -> None:
-    if is_encrypted:
-        error = {"Error": {"ErrorCode": "AccessDenied", "Message": "AccessDenied: no kms:Decrypt"}}
-        aws.add_response("get_function_configuration", function(Environment=error))
-    else:
-        aws.add_client_error("get_function_configuration", "AccessDenied")
-    with pytest.raises(AwsRefused, match=r"AccessDenied.* set the variables that `duebell deploy` prints"):
-        _ = Account(name="sales", region="eu-north-1").settings
-
-
-def test_a_profile_that_is_not_there_is_told_before_anything_is_called() -> None:
-    with pytest.raises(ProfileNotFound, match="could not be found"):
-        _ = Account(profile="nope", region="eu-north-1").session
-
-
-def test_without_a_region_it_says_what_to_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
-    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+@pytest.mark.usefixtures("duebell")
+def test_accounts_are_found_as_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "credentials").write_text("[mine]\naws_access_key_id = MINE\naws_secret_access_key = s\n")
+    (tmp_path / "config").write_text("[profile mine]\nregion = eu-mine-1\n")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    monkeypatch.setattr("getpass.getuser", lambda: "anna")
+    monkeypatch.setattr("socket.gethostname", lambda: "laptop")
+    create = EndpointSession.create_client
+    monkeypatch.setattr(
+        EndpointSession,
+        "create_client",
+        lambda self, name, **given: Lambda() if name == "lambda" else create(self, name, **given),
+    )
+    for name in [name for name in os.environ if name.startswith(("AWS_", "DUEBELL_"))]:
         monkeypatch.delenv(name)
-    with pytest.raises(WrongUsage, match="AWS_REGION is not set: give --region, or --name local"):
-        _ = Account().backend
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+    def ask(line: str) -> str:
+        if line.startswith("LOCAL "):
+            (tmp_path / ".duebell").mkdir(exist_ok=True)
+            LocalStack(pid=1, editor="", environment=json.loads(line[6:])).write(tmp_path / ".duebell")
+            return ""
+        before, after = re.split("(?:^| )duebell(?: |$)", line)
+        words = iter(shlex.split(after))
+        account = Account(**{one[2:].replace("-", "_"): next(words) for one in words})
+        with monkeypatch.context() as patch:
+            for one in shlex.split(before):
+                patch.setenv(*one.split("=", 1))
+            return "".join(f"{name}: {told(account)}\n" for name, told in TOLD.items())
+
+    transcript.check(Path(__file__).with_name("account.txt"), transcript.stage(), ask)
 
 
-@pytest.mark.usefixtures("profile")
-def test_local_is_the_stack_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(NotDeployed, match="no `duebell local` is running in this folder or above"):
-        _ = Account(name="local").session
-    # Given one that is running, and an environment for something else
-    environment = {
-        "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
-        "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "KEY",
-        "AWS_SECRET_ACCESS_KEY": "s",
-        "AWS_SESSION_TOKEN": "KEY",
-        "DUEBELL_TABLE": "duebell",
-        "DUEBELL_COLOR": "gray",
-    }
-    (tmp_path / ".duebell").mkdir()
-    LocalStack(pid=1, editor="http://127.0.0.1:2/", environment=environment).write(tmp_path / ".duebell")
-    monkeypatch.setenv("DUEBELL_TABLE", "another")
-    monkeypatch.setenv("DUEBELL_AUDIT", "table")  # nothing is deployed with --audit there
-    # Then commands reach the stack, and what they start does
-    account = Account(name="local")
-    credentials: Any = account.session.get_credentials()
-    assert (credentials.access_key, credentials.token) == ("KEY", "KEY")
-    meta = account.session.client("dynamodb").meta
-    assert (meta.endpoint_url, meta.region_name) == ("http://127.0.0.1:9", "us-east-1")
-    settings = account.settings
-    assert (settings.table, settings.color, settings.audit) == ("duebell", Color.GRAY, "table")
-    account.export()
-    assert os.environ["AWS_ENDPOINT_URL"] == "http://127.0.0.1:9"
-    assert "AWS_PROFILE" not in os.environ
+def _told(tell: Callable[[Account], Any]) -> Callable[[Account], str]:
+    def tell_or_refuse(account: Account) -> str:
+        try:
+            return json.dumps(tell(account), default=str)
+        except (DuebellError, BotoCoreError) as error:
+            return f"{type(error).__name__}: {error}"
+
+    return tell_or_refuse
+
+
+def _session(account: Account) -> Any:
+    credentials, meta = account.session.get_credentials(), account.session.client("events").meta
+    return [credentials and [credentials.access_key, credentials.token], meta.region_name, meta.endpoint_url]
+
+
+def _settings(account: Account) -> Any:
+    standard = asdict(Settings())
+    return {name: one for name, one in asdict(account.settings).items() if one != standard[name]}
+
+
+def _exported(account: Account) -> Any:
+    with mock.patch.dict(os.environ):
+        account.export()
+        return {name: os.environ.get(name) for name in ACCOUNT if name in os.environ}
+
+
+TOLD = {
+    "session": _told(_session),
+    "settings": _told(_settings),
+    "scheduler": _told(lambda account: account.scheduler),
+    "by": _told(lambda account: [account.editor().changed_by, account.editor(by=None).changed_by]),
+    "exported": _told(_exported),
+}

@@ -4,56 +4,123 @@ import itertools
 import json
 import logging
 import re
+import runpy
 import shlex
+import sys
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
+from fastapi.testclient import TestClient
 
-from duebell import Editor
+from duebell import DuebellError, Editor
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.errors import exit_of
+from duebell_editor.cli.errors import WrongUsage
 from duebell_editor.cli.output import Output
 from duebell_editor.cli.program import GROUPS, app
+from duebell_editor.http import create_app
 from duebell_infra.errors import DeployFailed
 from duebell_shared import errors
 from tests.cli.program import Duebell
+from tests.support import NOON
+from tests.transcript import compare
 
 
-@pytest.mark.parametrize(
-    ("error", "status", "kind"),
-    [
-        (errors.InvalidTask("due", "is missing"), 2, "invalid-task"),
-        (ProfileNotFound(profile="nope"), 2, "aws-error"),
-        (errors.TaskNotFound("a"), 3, "task-not-found"),
-        (errors.TaskExists("a"), 4, "task-exists"),
-        (errors.TaskChanged("a", expected=1, rev=2), 4, "task-changed"),
-        (errors.AwsUnavailable("away"), 5, "aws-unavailable"),
-        (errors.QueueFull("a", 3), 5, "queue-full"),
-        (errors.WorkerNotStarted("none"), 6, "worker-not-started"),
-        (ClientError({"Error": {"Code": "Throttling"}}, "GetItem"), 5, "aws-error"),
-        (errors.UnreadableTask("a", "odd"), 1, "unreadable-task"),
-        (ZeroDivisionError(), 1, "unexpected"),
-    ],
-)
-def test_each_kind_of_error_has_its_status_and_its_type(
-    duebell: Duebell, error: Exception, status: int, kind: str
-) -> None:
-    with mock.patch.object(Context, "editor", side_effect=error):
-        outcome, as_json = duebell("status"), duebell("status", "--json")
-    assert (outcome.status, outcome.out) == (status, "")
-    assert outcome.err.startswith("error: ")
-    assert outcome.err.count("\n") == 1
-    assert "Traceback" not in outcome.err
-    assert json.loads(as_json.err)["error"]["type"] == kind
+def caused_by(cause: Exception, error: Exception | None = None) -> Exception:
+    error = error or DeployFailed("creating the stack")
+    error.__cause__ = cause
+    return error
 
 
-def test_errors_of_a_deployment_have_the_exit_status_of_aws() -> None:
-    failed = DeployFailed("creating the stack")
-    failed.__cause__ = BotoCoreError()
-    assert exit_of(failed) == 5
+NO = errors.AwsRefused("no")
+
+
+def interrupted() -> typer.Abort:
+    error = typer.Abort()
+    error.__context__ = KeyboardInterrupt()
+    return error
+
+
+REPORT = errors.AddReport(added=("b", "a"), failures=(errors.AddFailure(index=2, id="c", error=NO),))
+
+ERRORS = [
+    errors.InvalidTask("due", "is missing"),
+    errors.InvalidTask("payload.to", "is missing"),
+    errors.InvalidSchedule("schedule", "is none"),
+    errors.InvalidQuery("action", "is odd"),
+    errors.InvalidSettings("table", "is empty"),
+    errors.TaskNotFound("a"),
+    errors.TaskNotFound("ü"),
+    errors.TaskExists("a"),
+    errors.TaskExists("a", reserved_until=NOON),
+    errors.TaskConflict("cannot pause"),
+    errors.TaskChanged("a", expected=1, rev=2),
+    errors.QueueFull("a", 3),
+    errors.UnreadableTask("a", "odd"),
+    errors.NotArmed("stored, but no ring", way_out="call ensure_armed()"),
+    errors.NotArmed("stored, but no ring", report=REPORT),
+    errors.NotDeployed("no table"),
+    errors.IndexNotReady("no index"),
+    errors.TransactionCancelled((errors.ItemRefusal(index=0, code="Odd"),)),
+    errors.WorkerNotStarted("none"),
+    errors.AwsRefused("see `duebell doctor`"),
+    errors.AwsUnavailable("away"),
+    errors.TransactionUnknown("away"),
+    errors.DuebellError("no"),
+    caused_by(BotoCoreError()),
+    caused_by(errors.TaskNotFound("a")),
+    caused_by(ValueError()),
+    caused_by(errors.NotDeployed("no rule"), errors.NotArmed("stored, but no ring", way_out="deploy")),
+    WrongUsage("give --due"),
+    ProfileNotFound(profile="nope"),
+    BotoCoreError(),
+    ClientError({"Error": {"Code": "Throttling", "Message": "slow\ndown"}}, "GetItem"),
+    FileNotFoundError(2, "No such file", "x.json"),
+    OSError(28, "No space left"),
+    OSError("odd"),
+    ZeroDivisionError("\x1b[2J by\nzero"),
+    typer.Abort(),
+    typer.BadParameter("odd"),
+    typer.BadParameter("odd", param_hint="--due"),
+    typer.Exit(9),
+    interrupted(),
+    KeyboardInterrupt(),
+    SystemExit(9),
+]
+
+
+def of_a_list(error: DuebellError, duebell: Duebell, http: TestClient) -> str:
+    """What is told if all tasks of a list fail with this error, or the second of two."""
+    told, task = "", {"action": "x", "in": 60, "id": "t"}
+    for added in ((), ("t",)):
+        failure = errors.AddFailure(index=len(added), id="u", error=error)
+        report = errors.AddReport(added=added, failures=(failure,))
+        tasks = [task, {**task, "id": "u"}][: 1 + len(added)]
+        with mock.patch.object(Editor, "add_many", return_value=report):
+            answer = http.post("/api/tasks", json=tasks)
+            status, out, err = duebell("add", "--from", "-", stdin="\n".join(map(json.dumps, tasks)))
+        told += f"{answer.status_code} {answer.text}\n{status} {out}{err}"
+    return told
+
+
+def test_each_error_is_told_as_kept(duebell: Duebell, editor: Editor) -> None:
+    http = TestClient(create_app(editor), base_url="http://127.0.0.1", raise_server_exceptions=False)
+    now = ""
+    for error in ERRORS:
+        raising: Any = {"side_effect": error}
+        with mock.patch.object(Context, "editor", **raising), mock.patch.object(Editor, "pause", **raising):
+            told = duebell("--name", "shop", "add", "x", "--in", "1h")
+            as_json = duebell("add", "x", "--due", "2026-12-31T00:00Z", "--json")
+            answer = http.post("/api/tasks/a%2Fb/pause") if isinstance(error, Exception) else None
+        assert (told.status, told.out) == (as_json.status, as_json.out)
+        now += f"{type(error).__name__}: {told.status}\n{told.out}{told.err}{as_json.err}"
+        if answer is not None:
+            now += f"{answer.status_code} {answer.headers.get('retry-after', '-')} {answer.text}\n"
+        now += of_a_list(error, duebell, http) if isinstance(error, DuebellError) else ""
+    compare(Path(__file__).with_name("errors.txt"), now)
 
 
 def test_an_error_nobody_foresaw_is_one_line_until_more_is_asked_for(duebell: Duebell) -> None:
@@ -62,24 +129,6 @@ def test_an_error_nobody_foresaw_is_one_line_until_more_is_asked_for(duebell: Du
         assert outcome == (1, "", "error: unexpected, ZeroDivisionError: by zero (--verbose shows where)\n")
         assert "Traceback" in duebell("status", "--verbose").err
     logging.getLogger("duebell").setLevel(logging.NOTSET)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (("show", "nope"), {"type": "task-not-found", "id": "nope"}),
-        (("add", "x", "--in", "soon"), {"type": "usage"}),
-        (("list", "--cursor", "?"), {"type": "invalid-query", "field": "cursor"}),
-    ],
-)
-def test_with_json_an_error_is_one_object(
-    duebell: Duebell, arguments: tuple[str, ...], expected: dict[str, str]
-) -> None:
-    _, out, err = duebell(*arguments, "--json")
-    document = json.loads(err)
-    detail = document["error"].pop("detail")
-    assert (out, document) == ("", {"error": expected})
-    assert detail in duebell(*arguments).err
 
 
 def test_help_says_the_statuses_and_the_version_can_be_asked_for(duebell: Duebell) -> None:
@@ -118,36 +167,8 @@ def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
         PROGRAM.get_command(root, name).make_context(name, arguments, parent=root)
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [(["lits"], "'list'"), (["explain"], "'why'"), (["list", "--failed"], "--status failed")],
-)
-def test_a_wrong_word_is_answered_with_the_one_that_was_meant(
-    words: list[str], meant: str, duebell: Duebell
-) -> None:
-    status, out, err = duebell(*words)
-    assert (status, out) == (2, "")
-    assert meant in err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (["add", "x", "--in", "1h", "--payload-file", "/no/such"], "/no/such: No such file"),
-        # Errors of the library about its input name the option or argument.
-        (["add", "", "--in", "1h"], "ACTION: must be 1 to 256 characters"),
-        (["add", "x", "--in", "1h", "--payload", "NaN"], "--payload: "),
-        (["add", "x", "--in", "1h", "--payload", '{"a": 1, "a": 2}'], "is not JSON: the name 'a'"),
-        (["show", "a\nb\x1b[2J"], r"'a\nb\x1b[2J'"),
-        (["preview", "cron(0 9 * * *)"], "EXPRESSION: cron(…) needs six fields"),
-    ],
-)
-def test_wrong_usage_is_explained_and_exits_with_2(
-    duebell: Duebell, editor: Editor, arguments: list[str], reason: str
-) -> None:
-    status, out, err = duebell(*arguments)
-    assert (status, out, err[-1]) == (2, "", "\n")
-    assert err.startswith("error: ")
-    assert reason in err
-    assert err[:-1].isprintable()
-    assert editor.list().tasks == ()
+def test_it_runs_as_a_module_too(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["duebell", "--version"])
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module("duebell", run_name="__main__")
+    assert capsys.readouterr().out.startswith("duebell ")

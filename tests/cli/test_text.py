@@ -1,18 +1,13 @@
 """The words for people: lengths of time, times, what terminals obey, and tables."""
 
-import re
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from msgspec.structs import replace
 
-from duebell import Editor, Failure, Status
 from duebell_editor.cli.options import duration
 from duebell_editor.cli.output import plain, relative, when
-from duebell_shared.backend import Backend
-from tests.cli.program import Duebell, fail
+from tests.cli.program import Duebell
 from tests.support import NOON
 
 
@@ -63,52 +58,3 @@ def test_times_are_shown_in_the_local_zone(monkeypatch: pytest.MonkeyPatch) -> N
 def test_control_characters_are_escaped() -> None:
     assert plain("a\x1b[31mb\x07\x9bc\u202ed\r") == r"a\x1b[31mb\x07\x9bc\u202ed\r"
     assert plain("ümlaut 🔔 [bold]\nnext") == "ümlaut 🔔 [bold]\nnext"
-
-
-@pytest.fixture
-def terminal(duebell: Duebell, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Run the program on a terminal of this width; the lines that it shows."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-
-    def run(width: int, *arguments: str) -> list[str]:
-        monkeypatch.setenv("COLUMNS", str(width))
-        shown = [re.sub("\x1b.*?m", "", line).rstrip() for line in duebell(*arguments).out.splitlines()]
-        assert max(map(len, shown)) <= width
-        return shown
-
-    return run
-
-
-def test_a_list_is_readable_on_a_terminal(
-    editor: Editor, backend: Backend, terminal: Callable[..., list[str]]
-) -> None:
-    # Given a task with a long error, one with a long id, and one that is late
-    task = editor.add("charge", due=timedelta(hours=1), id="customer-42")
-    failure = Failure(type="TimeoutError", message="the bank did not answer " * 20)
-    failed = replace(task, status=Status.FAILED, queued=None, finished_at=NOON, failure=failure)
-    assert backend.store.save(task, failed)
-    editor.add("charge", due=timedelta(hours=1), id="customer-42/" * 9)
-    # Then the beginning of the error stands in few lines, and no column is squeezed
-    heading, *rows = terminal(80, "list", "--status", "failed")
-    assert heading.split() == ["id", "status", "action", "at", "error"]
-    assert rows[0].split()[:2] == ["customer-42", "failed"]
-    assert len(rows) <= 5
-    assert "did not answer" in " ".join(terminal(200, "list", "--status", "failed")[1].split())
-    # And the long id leaves the other columns in sight
-    rows = terminal(80, "list")[1:]
-    assert "".join(row[:40].strip() for row in rows) == "customer-42/" * 9
-    assert "status: scheduled; action: charge" in rows[0]
-
-
-def test_nothing_is_cut_off_on_a_narrow_terminal(
-    duebell: Duebell, editor: Editor, terminal: Callable[..., list[str]]
-) -> None:
-    # Given an attempt that failed, and a terminal too narrow for a row of all that is known of it
-    duebell("add", "x", "--in", "1h", "--id", "bad")
-    fail(editor, "bad")
-    # Then all of it is there
-    failures = " ".join(" ".join(terminal(60, "show", "bad")).partition(" failures ")[2].split())
-    assert "at 2026-11-21 13:00:00 UTC what: attempt 1 failed; " in failures
-    assert failures.endswith("gone [red]")
-    history = " ".join(" ".join(terminal(60, "history", "bad")).split())
-    assert "what: attempt 1 failed; error: ValueError: " in history

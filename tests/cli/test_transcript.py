@@ -1,16 +1,28 @@
 """Whole outputs of the commands, for people and for programs: see `transcript.txt`."""
 
+import io
 import re
 import shlex
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from duebell import Editor
 from duebell.testing import Rehearsal
+from duebell_editor import http
 from duebell_editor.cli.context import Context
 from tests import transcript
 from tests.cli.program import Duebell
+
+
+class Typed(io.BytesIO):
+    """What someone types at a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 @pytest.fixture
@@ -28,11 +40,29 @@ def test_outputs_are_as_they_were(
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
 
+    def serve(_: Editor, *, started: Callable[[str], None], **given: Any) -> None:
+        started("http://127.0.0.1:1/")
+        print(given)
+
+    monkeypatch.setattr(http, "serve", serve)
+
     def ask(line: str) -> str:
         call, _, given = line.partition(" <<< ")
-        stdin = "".join(f"{text}\n" for text in shlex.split(given))
-        status, out, err = duebell(*shlex.split(call)[1:], stdin=stdin)
-        told = re.sub(r"(?m) +$", "", out) + re.sub(r"(?m)^(?=.)", "! ", err)
+        stdin: Any = io.BytesIO("".join(f"{text}\n" for text in shlex.split(given)).encode())
+        width, _, called = call.rpartition("duebell ")
+        with monkeypatch.context() as patch:
+            patch.setenv("COLUMNS", width.strip() or "100")
+            for name in ("NO_COLOR", "COLORTERM"):
+                patch.delenv(name, raising=False)
+            if width:  # on a terminal
+                patch.setenv("FORCE_COLOR", "1")
+                patch.setenv("TERM", "xterm")
+                patch.setattr(sys.stderr, "isatty", lambda: True)
+                stdin = Typed(stdin.getvalue()) if given else stdin
+            status, out, err = duebell(*shlex.split(called), stdin=stdin)
+        told = re.sub(r"(?m) +$", "", out.removeprefix(" ")) + re.sub(r"(?m)^(?=.)", "! ", err)
+        told = re.sub("\x1b\\[(.*?)m", r"<\1>", told)
+        told = told if told.endswith("\n") or not told else f"{told}\n"
         return told + (f"[{status}]\n" if status else "")
 
     transcript.check(Path(__file__).with_name("transcript.txt"), stage, ask)

@@ -78,3 +78,10 @@ def test_a_page_loads_one_script_and_one_style_sheet_unless_someone_works_on_the
             html = page.render(schemas="{}", read_only=False, bundled=is_bundled)
             assert (html.count('<link rel="stylesheet"'), html.count('<script type="module"')) == (1, 1)
         assert f'href="static/{page.file}.css"' in html
+
+
+def test_a_bundle_of_other_modules_is_not_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(pages, "BUNDLE", tmp_path)
+    assert not pages.is_bundled()
+    (tmp_path / "digest").write_text("another")
+    assert not pages.is_bundled()

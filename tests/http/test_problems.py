@@ -122,31 +122,6 @@ def test_a_task_that_could_not_be_armed_is_named_and_was_stored(
         assert (moved["stored"], moved["id"]) == (True, id)
 
 
-def test_an_error_of_the_library_has_its_status(client: TestClient, editor: Editor) -> None:
-    for error, status, again in (
-        (errors.TaskNotFound("a"), 404, None),
-        (errors.TaskExists("a"), 409, None),
-        (errors.QueueFull("a", 3), 507, None),
-        (errors.NotDeployed("no table"), 503, None),
-        (errors.NotArmed("stored, but no"), 503, "5"),
-        (errors.AwsUnavailable("no answer"), 503, "5"),
-        (errors.AwsRefused("no permission"), 502, None),
-        (errors.DuebellError("no"), 500, None),
-    ):
-        with mock.patch.object(editor, "status", side_effect=error):
-            answer = client.get("/api/status")
-        document = problem(answer, status)
-        assert (document["type"], document["detail"]) == (f"urn:duebell:{error.kind}", str(error))
-        assert answer.headers.get("retry-after") == again
-
-
-def test_an_unexpected_error_shows_no_internals(client: TestClient, editor: Editor) -> None:
-    with mock.patch.object(editor, "status", side_effect=RuntimeError("secret")):
-        response = client.get("/api/status")
-    problem(response, 500)
-    assert "secret" not in response.text
-
-
 def test_unknown_paths_and_methods_are_problems_too(client: TestClient) -> None:
     problem(client.get("/api/nothing"), 404)
     problem(client.get("/static/nothing.js"), 404)

@@ -15,7 +15,7 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from duebell import DuebellError, Editor, InvalidSettings
+from duebell import DuebellError, Editor
 from duebell_editor.http import limits as deadlines
 from duebell_editor.http import serve, server
 from duebell_editor.http.limits import Deadlines
@@ -39,7 +39,9 @@ def test_it_serves_the_page_and_the_api_and_is_quiet(
 ) -> None:
     with serving(editor, host) as url:
         page = ask(url)
-        tasks = json.loads(ask(f"{url}api/tasks"))
+        with urllib.request.urlopen(f"{url}api/tasks", timeout=30) as answer:
+            assert answer.headers["server"] is None
+            tasks = json.load(answer)
     assert b"<title>duebell</title>" in page
     assert tasks == {"tasks": [], "cursor": None}
     assert capfd.readouterr() == ("", "")
@@ -55,23 +57,6 @@ def test_any_id_can_be_addressed(editor: Editor) -> None:
             assert json.loads(ask(path, "PATCH", {"action": "other"}))["id"] == id
             assert json.loads(ask(path, "DELETE"))["id"] == id
             assert editor.get(id).status == "cancelled"
-
-
-@pytest.mark.parametrize(
-    ("host", "port", "why"),
-    [
-        *((host, 0, f"host: {host} can be reached from .* needs a token: ") for host in ("0.0.0.0", "::")),
-        ("192.168.1.1", 0, "host: 192.168.1.1 can be reached from other machines, and that needs a token: "),
-        ("here", 0, "host: must be an address of this machine, not 'here'"),
-        ("localhost", 65_536, "port: must be 0 to 65535, not 65536"),
-        ("localhost", -1, "port: must be 0 to 65535, not -1"),
-    ],
-)
-def test_an_address_that_it_cannot_serve_on_is_refused(
-    editor: Editor, host: str, port: int, why: str
-) -> None:
-    with pytest.raises(InvalidSettings, match=f"^{why}"):
-        serve(editor, host, port, started=lambda _: pytest.fail("it serves"))
 
 
 def test_streams_of_changes_end_with_the_server(editor: Editor) -> None:
@@ -170,11 +155,6 @@ def all_of(client: socket.socket) -> bytes:
     return got
 
 
-def test_a_connection_that_says_nothing_is_closed_without_a_word(url: str) -> None:
-    with connect(url) as client:
-        assert all_of(client) == b""
-
-
 def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None:
     got = b""
     with connect(url) as client, contextlib.suppress(ConnectionError):
@@ -190,14 +170,6 @@ def test_headers_that_come_a_byte_at_a_time_are_not_waited_for(url: str) -> None
             pytest.fail("the server was still listening")
     # The answer may be lost, as the client sent more to a connection that was closed
     assert got in {deadlines._SLOW_CLIENT, b""}
-
-
-def test_the_second_request_of_a_connection_has_a_deadline_too(url: str) -> None:
-    with connect(url) as client:
-        client.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\nGET /openapi.json HTTP/1.1\r\nHo".encode())
-        got = all_of(client)
-    assert got.startswith(b"HTTP/1.1 200 OK")
-    assert got.endswith(deadlines._SLOW_CLIENT)
 
 
 def test_a_body_that_does_not_come_is_answered_with_408_and_the_connection_is_closed(url: str) -> None:
@@ -232,18 +204,6 @@ def test_a_client_that_does_not_read_is_cut_off(editor: Editor, monkeypatch: pyt
         got = len(all_of(client))
         with urllib.request.urlopen(f"{url}openapi.json", timeout=30) as answer:
             assert got < count * len(answer.read())
-
-
-def test_more_connections_than_there_can_be_are_refused(
-    editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deadlines, "_MOST", 2)
-    with serving(editor) as url, connect(url) as first, connect(url) as second:
-        for client in (first, second):  # they are there when they are answered
-            client.sendall(f"GET /docs HTTP/1.1\r\n{HOST}\r\n".encode())
-            assert client.recv(1)
-        with connect(url) as third:
-            assert all_of(third) == deadlines._TOO_MANY
 
 
 def test_a_stream_has_no_deadline(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

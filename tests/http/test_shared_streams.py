@@ -3,8 +3,6 @@
 import asyncio
 import urllib.request
 from contextlib import ExitStack
-from datetime import timedelta
-from http.client import HTTPResponse
 from unittest import mock
 
 import msgspec
@@ -13,7 +11,6 @@ import pytest
 from duebell import AwsUnavailable, Editor
 from duebell_editor.http.routes import changes
 from duebell_editor.http.routes.changes import SharedReadings
-from duebell_shared.instants import utc_now
 from tests.page.scene import Scene
 from tests.serving import serving
 
@@ -105,44 +102,6 @@ def scene(monkeypatch: pytest.MonkeyPatch) -> Scene:
     scene = Scene()
     scene.furnish()
     return scene
-
-
-def test_each_viewer_is_told_of_what_changes(scene: Scene) -> None:
-    with serving(scene.editor) as url, ExitStack() as streams:
-        all_streams = [
-            streams.enter_context(urllib.request.urlopen(f"{url}api/changes?id={id}", timeout=30))
-            for id in ("sale-50", "sale-50", "sale-51")
-        ]
-        for stream in all_streams:
-            assert stream.readline() == b"event: ready\n"
-        # When a task is changed that two look at, but not its place in the queue
-        scene.editor.update("sale-50", payload={"n": 1})
-        for stream in all_streams[:2]:
-            while stream.readline() != b"event: changed\n":
-                pass
-        # And when the queue is, all are told
-        scene.editor.move("sale-52", due=scene.editor.get("sale-52").due.replace(year=2030))
-        while all_streams[2].readline() != b"event: changed\n":
-            pass
-
-
-def test_a_change_says_whether_a_run_is_at_work(scene: Scene) -> None:
-    quiet = scene.store.read_record()
-    assert quiet
-    working = quiet.claimed("run-8", now=utc_now(), until=utc_now() + timedelta(hours=1))
-
-    def told(stream: HTTPResponse) -> bytes:
-        while stream.readline() != b"event: changed\n":
-            pass
-        return stream.readline()
-
-    with serving(scene.editor) as url, urllib.request.urlopen(f"{url}api/changes", timeout=30) as stream:
-        assert stream.readline() == b"event: ready\n"
-        held = scene.store.swap_record(quiet, working)
-        assert told(stream) == b'data: {"busy": true}\n'
-        assert held
-        assert scene.store.swap_record(held, quiet)
-        assert told(stream) == b'data: {"busy": false}\n'
 
 
 def test_a_status_that_was_read_before_the_stream_began_is_read_again(

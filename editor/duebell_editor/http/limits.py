@@ -40,7 +40,7 @@ class BodyLimits:
                     message = await receive()
             except TimeoutError:
                 return refused(408, _TOO_SLOW)
-            if not message.get("more_body", False):
+            if not message.get("more_body"):
                 until = None  # only the disconnect is waited for
             length += len(message.get("body", b""))
             return refused(413, _TOO_LONG) if length > MAX_BODY else message

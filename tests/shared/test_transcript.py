@@ -17,7 +17,7 @@ from duebell_shared.deliveries.message import message_of
 from duebell_shared.errors import InvalidInput
 from duebell_shared.payloads import json_schema, payload  # noqa: F401
 from duebell_shared.schedules.calendars import Calendar, Calendars, KnownCalendars
-from duebell_shared.schedules.schedule import make_schedule
+from duebell_shared.schedules.schedule import Holidays, make_schedule
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.new_task import new_task
 from tests import transcript
@@ -29,6 +29,7 @@ known = KnownCalendars(lambda: Calendars(calendars={"xmas": DAYS}), lambda: NOON
 
 def times(expression: str, zone: str | None = None, now: str = "2026-11-21T12:00", **given: Any) -> Any:
     at = instants.parse(now)
+    given |= {"holidays": Holidays(given["holidays"])} if given.get("holidays") else {}
     made = make_schedule(expression, timezone=zone, now=at, calendars=known.named, **given)
     five, until = made.preview(5, at), min(at + timedelta(days=400), instants.LATEST)
     shown = [f"{one:%y-%m-%d %H:%M:%S}" for one in (*five, *made.latest(at, until, 2))]
@@ -50,8 +51,10 @@ def sends(to: str, *ids: str, answer: Any = (), trace: Any = None, **fields: Any
     http = AWSResponse("", 400 if "Error" in answer else 200, {}, None)
     client.meta.events.register("provide-client-params", lambda params, **_: asked.append({**params}))
     client.meta.events.register("before-call", lambda **_: (http, {"Entries": [{}], **dict(answer)}))
-    task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON, traceparent=trace)
-    sent = [message_of(delivery, msgspec.structs.replace(task, id=id, attempt=2)) for id in ids]
+    task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON)
+    sent = [
+        message_of(delivery, msgspec.structs.replace(task, id=id, attempt=2, traceparent=trace)) for id in ids
+    ]
     try:
         answers = target.kind.send(client, target, sent) if ids else target.kind.look(client, target)
         return [*asked, answers, [one.size for one in sent]]

@@ -1,7 +1,11 @@
 """Answers and refusals of the shared parts and of a deployment's parameters: see `transcript.txt`."""
 
+import io  # noqa: F401
+from collections.abc import Callable
 from datetime import date, datetime, timedelta  # noqa: F401
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -11,6 +15,10 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 
 from duebell_infra.deploy import bells, deliveries, options, parameters  # noqa: F401
+from duebell_infra.deploy.artifacts import Artifacts  # noqa: F401
+from duebell_infra.deploy.queue_table import QueueTable  # noqa: F401
+from duebell_infra.deploy.worker import call_once  # noqa: F401
+from duebell_infra.errors import DeployFailed
 from duebell_shared import instants, quoting  # noqa: F401
 from duebell_shared.deliveries.delivery import DeliverySecret, deliveries_in, delivery_of  # noqa: F401
 from duebell_shared.deliveries.message import message_of
@@ -18,7 +26,7 @@ from duebell_shared.errors import InvalidInput
 from duebell_shared.payloads import json_schema, payload  # noqa: F401
 from duebell_shared.schedules.calendars import Calendar, Calendars, KnownCalendars
 from duebell_shared.schedules.schedule import Holidays, make_schedule
-from duebell_shared.settings import Settings
+from duebell_shared.settings import Settings  # noqa: F401
 from duebell_shared.tasks.new_task import new_task
 from tests import transcript
 from tests.support import NOON, REGION
@@ -43,23 +51,54 @@ def delivers(to: Any, **fields: Any) -> Any:
     return [str(kind), *shown, made.sent_as, made.permissions]
 
 
-def sends(to: str, *ids: str, answer: Any = (), trace: Any = None, **fields: Any) -> Any:
-    """What is asked of AWS for a delivery of these tasks, or to look at its target, and the answers."""
-    delivery, asked = delivery_of({"name": "tell", "to": to, **fields}), []
-    target = delivery.target
-    client: Any = boto3.client(target.kind.client, region_name=REGION)
-    http = AWSResponse("", 400 if "Error" in answer else 200, {}, None)
-    client.meta.events.register("provide-client-params", lambda params, **_: asked.append({**params}))
-    client.meta.events.register("before-call", lambda **_: (http, {"Entries": [{}], **dict(answer)}))
-    task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON)
-    sent = [
-        message_of(delivery, msgspec.structs.replace(task, id=id, attempt=2, traceparent=trace)) for id in ids
-    ]
+class Aws(boto3.Session):
+    """AWS, which answers in turn. A client is made once, as that takes long."""
+
+    client = cache(boto3.Session.client)
+
+    def __init__(self) -> None:
+        super().__init__(region_name=REGION)
+        self.answers, self.requests = list[dict[str, Any]](), list[Any]()
+        self.events.register("before-call", self.answered)
+        self.events.register("provide-client-params", self.requested)
+
+    def requested(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.requests.append([model.name, {**params}])
+
+    def answered(self, **_: Any) -> Any:
+        answer = self.answers.pop(0) if self.answers else {}
+        return AWSResponse("", 400 if "Error" in answer else 200, {}, None), answer
+
+
+AWS = cache(Aws)
+
+
+def asked(call: Callable[[Any], Any], *answers: dict[str, Any]) -> Any:
+    """The requests to AWS of this call, its result or its error, and its words."""
+    said, aws = list[str](), AWS()
+    aws.answers, aws.requests = [*answers], []
     try:
-        answers = target.kind.send(client, target, sent) if ids else target.kind.look(client, target)
-        return [*asked, answers, [one.size for one in sent]]
-    except ClientError as error:
-        return [*asked, str(error)]
+        result = call(SimpleNamespace(aws=aws, say=said.append))
+    except (ClientError, DeployFailed) as error:
+        result = f"{type(error).__name__}: {error}"
+    return [*aws.requests, result, *said]
+
+
+def sends(to: str, *ids: str, answer: Any = None, trace: Any = None, **fields: Any) -> Any:
+    """What is asked of AWS for a delivery of these tasks, or to look at its target, and the answers."""
+    delivery = delivery_of({"name": "tell", "to": to, **fields})
+    target, kind = delivery.target, delivery.target.kind
+    task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON)
+    tasks = [msgspec.structs.replace(task, id=id, attempt=2, traceparent=trace) for id in ids]
+    sent = [message_of(delivery, one) for one in tasks]
+
+    def call(on: Any) -> Any:
+        client = on.aws.client(kind.client)
+        if not ids:
+            return kind.look(client, target)
+        return kind.send(client, target, sent), [one.size for one in sent]
+
+    return asked(call, answer or {"Entries": [{}]})
 
 
 def ask(line: str) -> str:

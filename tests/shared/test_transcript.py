@@ -12,6 +12,7 @@ import boto3
 import msgspec
 import typer
 from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError
 
 from duebell_infra.deploy import bells, deliveries, options, parameters  # noqa: F401
@@ -67,7 +68,7 @@ class Aws(boto3.Session):
 
     def answered(self, **_: Any) -> Any:
         answer = self.answers.pop(0) if self.answers else {}
-        return AWSResponse("", 400 if "Error" in answer else 200, {}, None), answer
+        return AWSResponse("", 400 if "Error" in answer else 200, HTTPHeaders(), None), answer
 
 
 AWS = cache(Aws)

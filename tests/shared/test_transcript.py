@@ -1,0 +1,113 @@
+"""Answers and refusals of the shared parts and of a deployment's parameters: see `transcript.txt`."""
+
+import io  # noqa: F401
+from collections.abc import Callable
+from datetime import date, datetime, timedelta  # noqa: F401
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import msgspec
+import typer
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.exceptions import ClientError
+
+from duebell_infra.deploy import bells, deliveries, options, parameters  # noqa: F401
+from duebell_infra.deploy.artifacts import Artifacts  # noqa: F401
+from duebell_infra.deploy.queue_table import QueueTable  # noqa: F401
+from duebell_infra.deploy.worker import call_once  # noqa: F401
+from duebell_infra.errors import DeployFailed
+from duebell_shared import instants, quoting  # noqa: F401
+from duebell_shared.deliveries.delivery import DeliverySecret, deliveries_in, delivery_of  # noqa: F401
+from duebell_shared.deliveries.message import message_of
+from duebell_shared.errors import InvalidInput
+from duebell_shared.payloads import json_schema, payload  # noqa: F401
+from duebell_shared.schedules.calendars import Calendar, Calendars, KnownCalendars
+from duebell_shared.schedules.schedule import Holidays, make_schedule
+from duebell_shared.settings import Settings  # noqa: F401
+from duebell_shared.tasks.new_task import new_task
+from tests import transcript
+from tests.support import NOON, REGION
+
+DAYS = Calendar(days={date(2026, 12, d): f"day {d}" for d in (24, 25, 26, 28)}, ends=date(2026, 12, 31))
+known = KnownCalendars(lambda: Calendars(calendars={"xmas": DAYS}), lambda: NOON)
+
+
+def times(expression: str, zone: str | None = None, now: str = "2026-11-21T12:00", **given: Any) -> Any:
+    at = instants.parse(now)
+    given |= {"holidays": Holidays(given["holidays"])} if given.get("holidays") else {}
+    made = make_schedule(expression, timezone=zone, now=at, calendars=known.named, **given)
+    five, until = made.preview(5, at), min(at + timedelta(days=400), instants.LATEST)
+    shown = [f"{one:%y-%m-%d %H:%M:%S}" for one in (*five, *made.latest(at, until, 2))]
+    return [made.describe(), *shown, made.count(at, until), *made.on_holidays(at, until, 3)]
+
+
+def delivers(to: Any, **fields: Any) -> Any:
+    made = delivery_of({"name": "tell", "to": to, **fields})
+    target, kind = made.target, made.target.kind
+    shown = [target.region, target.account, target.name, target.shown, target.is_fifo, kind.parameter]
+    return [str(kind), *shown, made.sent_as, made.permissions]
+
+
+class Aws(boto3.Session):
+    """AWS, which answers in turn. A client is made once, as that takes long."""
+
+    client = cache(boto3.Session.client)
+
+    def __init__(self) -> None:
+        super().__init__(region_name=REGION)
+        self.answers, self.requests = list[dict[str, Any]](), list[Any]()
+        self.events.register("before-call", self.answered)
+        self.events.register("provide-client-params", self.requested)
+
+    def requested(self, params: dict[str, Any], model: Any, **_: Any) -> None:
+        self.requests.append([model.name, {**params}])
+
+    def answered(self, **_: Any) -> Any:
+        answer = self.answers.pop(0) if self.answers else {}
+        return AWSResponse("", 400 if "Error" in answer else 200, HTTPHeaders(), None), answer
+
+
+AWS = cache(Aws)
+
+
+def asked(call: Callable[[Any], Any], *answers: dict[str, Any]) -> Any:
+    """The requests to AWS of this call, its result or its error, and its words."""
+    said, aws = list[str](), AWS()
+    aws.answers, aws.requests = [*answers], []
+    try:
+        result = call(SimpleNamespace(aws=aws, say=said.append))
+    except (ClientError, DeployFailed) as error:
+        result = f"{type(error).__name__}: {error}"
+    return [*aws.requests, result, *said]
+
+
+def sends(to: str, *ids: str, answer: Any = None, trace: Any = None, **fields: Any) -> Any:
+    """What is asked of AWS for a delivery of these tasks, or to look at its target, and the answers."""
+    delivery = delivery_of({"name": "tell", "to": to, **fields})
+    target, kind = delivery.target, delivery.target.kind
+    task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON)
+    tasks = [msgspec.structs.replace(task, id=id, attempt=2, traceparent=trace) for id in ids]
+    sent = [message_of(delivery, one) for one in tasks]
+
+    def call(on: Any) -> Any:
+        client = on.aws.client(kind.client)
+        if not ids:
+            return kind.look(client, target)
+        return kind.send(client, target, sent), [one.size for one in sent]
+
+    return asked(call, answer or {"Entries": [{}]})
+
+
+def ask(line: str) -> str:
+    try:
+        return f"{msgspec.json.encode(eval(line), enc_hook=str).decode()}\n"
+    except (InvalidInput, TypeError, ValueError, typer.BadParameter) as error:
+        return f"{type(error).__name__}: {error}\n"
+
+
+def test_answers_and_refusals_are_as_kept() -> None:
+    transcript.check(Path(__file__).with_name("transcript.txt"), transcript.stage(), ask)

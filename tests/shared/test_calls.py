@@ -24,11 +24,12 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.errors import DuebellError
+from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.follow_up import Members, Then
 from duebell_shared.tasks.history import Failure
-from duebell_shared.tasks.new_task import new_task
+from duebell_shared.tasks.new_task import changed_task, check_change, new_task
 from duebell_shared.tasks.status import History, RetentionPolicy, Status
 from duebell_shared.tasks.task import Task, queue_key
 from tests.simulation.aws import Aws
@@ -135,6 +136,8 @@ def play(line: str, played: set[str], log: pytest.LogCaptureFixture) -> str:
         if so_far in played:
             network.said = ""
         played.add(so_far)
+        if task is None and name == "new":
+            break
     return masked(network.said)
 
 
@@ -145,11 +148,13 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
     known |= dict.fromkeys(("due", "at", "until", "minute"), now + HOUR) | {"dues": {0: now + HOUR}}
     known |= {"lane": 0, "id": "one", "prefix": "o", "run": "run", "reservation": "r", "kind": Past.DONE}
     known |= {"lanes": 2, "most": 2, "count": 2, "end": Status.FAILED, "ends": [Status.DONE, Status.FAILED]}
+    known |= {"token": "t", "recurrence": task and task.recurrence}
     known |= {"keep": RetentionPolicy(history=History(given.pop("history", "all")))}
     if task:
         batch = replace(task, id="all", batch=None, status=Status.BLOCKED, members=Members())
         known |= {"batch": batch, "tasks": [task], "key": queue_key(task), "keys": [queue_key(task)]}
-        known |= {"status": task.status}
+        other = replace(task, rev=task.rev + 1, priority=7)
+        known |= {"status": task.status, "changes": [(task, other)], "writes": [TaskWrite(task, other)]}
     match name:
         case "new":
             due = {} if "schedule" in given else {"due": now + HOUR}
@@ -158,6 +163,10 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
             return replace(task, status=Status.BLOCKED, queued=None, **given), None
         case "record":
             return task, store.swap_record(None, ArmingRecord(lanes=(Lane(), Lane())))
+        case "changed" if task:
+            check_change(given)
+            saved = store.save(task, new := changed_task(task, given, now=now))
+            return new, saved
         case "start_run_if_late":
             known["record"] = store.read_record()
     owners = (backend.rule,) if name == "read" else (task, store, backend.armer, backend.rule)

@@ -9,7 +9,7 @@ import random
 import re
 import zlib
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,8 @@ def written(value: object) -> str:
 def parsed(name: str, value: Any) -> Any:
     if name == "dues":
         return {int(lane): NOON + duration(after) for lane, after in value.items()}
+    if name in {"due", "start", "end"}:
+        return datetime.fromisoformat(value)
     if name == "then":
         return Then(**value)
     if name == "members":
@@ -169,11 +171,14 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
             return new, saved
         case "start_run_if_late":
             known["record"] = store.read_record()
-    owners = (backend.rule,) if name == "read" else (task, store, backend.armer, backend.rule)
+    owners = {"read": (backend.rule,), "queued": (store,)}.get(
+        name, (task, store, backend.armer, backend.rule)
+    )
     found: Any = next(getattr(one, name) for one in owners if hasattr(one, name))
-    if not callable(found):
-        return task, found
-    result = found(**{one: known[one] for one in signature(found).parameters if one in known} | given)
+    chosen = (
+        {one: known[one] for one in signature(found).parameters if one in known} if callable(found) else {}
+    )
+    result = found(**chosen | given) if callable(found) else found
     if isinstance(result, Task) and task and hasattr(task, name):
         kept = result if result.is_kept(known["keep"]) else None
         saved = store.save(task, kept)

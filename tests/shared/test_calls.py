@@ -1,8 +1,8 @@
 """A task or the bell, step by step: the calls to AWS that each step makes, over the SDK, and its result.
 
 The files in `calls` have a line for each: the fields of the task, if any, and the steps. `+1h` lets time
-pass. `!Operation=Code` has the next such call refused with this code; `=500` has it fail, and with `=lost`
-it takes effect and is not answered.
+pass. `!Operation=Code` has the next such call refused with this code, or answered with this HTTP status.
+With `=lost` it takes effect and is not answered.
 """
 
 import random
@@ -56,7 +56,7 @@ class Recorded(Network):
             self.faults.remove(fault)
         code = fault.partition("=")[2]
         if code and code != "lost":
-            return refusal(Refused(code, "no", status=500 if code == "500" else 400))
+            return refusal(Refused(code, "no", status=int(code) if code.isdigit() else 400))
         answer = super().exchange(process, sent)
         if code:
             raise ReadTimeoutError(endpoint_url=f"https://{sent.service}.example")
@@ -166,8 +166,9 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
         case "record":
             return task, store.swap_record(None, ArmingRecord(lanes=(Lane(), Lane())))
         case "changed" if task:
-            check_change(given)
-            saved = store.save(task, new := changed_task(task, given, now=now))
+            change: Any = given
+            check_change(change)
+            saved = store.save(task, new := changed_task(task, change, now=now))
             return new, saved
         case "start_run_if_late":
             known["record"] = store.read_record()

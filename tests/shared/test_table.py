@@ -1,19 +1,17 @@
 """The table over moto: what AWS refuses or does not answer, and whose session is used."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, UnreadableTask
+from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable
 from duebell_shared.queue.changes import relocate_item, transact
 from duebell_shared.queue.items import item_of
-from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
 from duebell_shared.queue.table import DynamoTable
 from duebell_shared.tasks.new_task import new_task
@@ -71,86 +69,6 @@ def lose_the_next_answer(
     events.register_last("before-send", lose)  # after moto, which does there what is asked
     events.register_first(f"needs-retry.dynamodb.{operation}", at_once)
     return sent
-
-
-def verbs(store: Store) -> Iterator[Any]:
-    """Each verb of the contract."""
-    record = ArmingRecord(lanes=(Lane(),))
-    yield store.read_record
-    yield lambda: store.swap_record(None, record)
-    yield lambda: store.insert(task())
-    yield lambda: store.save(task(), task().paused())
-    yield lambda: store.get(0, "one")
-    yield lambda: store.get_many([KEY])
-    yield lambda: store.claim(KEY, run="run", now=SOON, status=Status.SCHEDULED)
-    yield lambda: list(store.queued(0))
-    yield lambda: list(store.past(0, Past.DONE))
-    yield lambda: store.count_past(0, Past.DONE, most=9)
-    yield lambda: store.head(0)
-
-
-# Requests that AWS refuses or does not answer.
-
-
-def refuse(store: Store, code: str, *, status: int) -> None:
-    """From now on DynamoDB answers each call with that error."""
-
-    def answer(**_: Any) -> tuple[Any, dict[str, Any]]:
-        error = {"Code": code, "Message": "so it is"}
-        answered = {"Error": error, "ResponseMetadata": {"HTTPStatusCode": status}}
-        return SimpleNamespace(status_code=status, headers={}), answered
-
-    client_of(store).meta.events.register("before-call.dynamodb", answer)
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "expected"),
-    [
-        (400, "AccessDeniedException", AwsRefused),
-        (400, "ExpiredTokenException", AwsRefused),
-        (400, "ThrottlingException", AwsUnavailable),
-        (400, "ProvisionedThroughputExceededException", AwsUnavailable),
-        (400, "InternalServerError", AwsUnavailable),
-        (400, "LimitExceededException", AwsUnavailable),
-        (400, "RequestLimitExceeded", AwsUnavailable),
-        (400, "ServiceUnavailable", AwsUnavailable),
-        (400, "TransactionConflictException", AwsUnavailable),
-        (400, "TransactionInProgressException", AwsUnavailable),
-        (499, "", AwsRefused),
-        (500, "", AwsUnavailable),
-        # A load balancer that fails: without JSON, the SDK makes a code of the status
-        (503, "503", AwsUnavailable),
-        (504, "", AwsUnavailable),
-    ],
-)
-def test_what_dynamodb_answers_is_an_error_of_ours(
-    store: Store, status: int, code: str, expected: type[AwsError]
-) -> None:
-    refuse(store, code, status=status)
-    for verb in verbs(store):
-        with pytest.raises(expected, match=r"^DynamoDB, table 'duebell': .*so it is"):
-            verb()
-
-
-def test_an_item_that_no_expression_can_change_is_unreadable(store: Store) -> None:
-    refuse(store, "ValidationException", status=400)
-    with pytest.raises(UnreadableTask, match=r"the item 'one' is no task .* can read: so it is$"):
-        store.save(task(), task().paused())
-    with pytest.raises(AwsRefused, match="so it is"):
-        store.get(0, "one")
-
-
-@pytest.mark.parametrize("timeout", [ConnectTimeoutError, ReadTimeoutError])
-def test_what_dynamodb_does_not_answer_is_unavailable(
-    store: Store, timeout: type[ReadTimeoutError | ConnectTimeoutError]
-) -> None:
-    def happen(**_: Any) -> None:
-        raise timeout(endpoint_url="https://dynamodb")
-
-    client_of(store).meta.events.register("before-call.dynamodb", happen)
-    for verb in verbs(store):
-        with pytest.raises(AwsUnavailable, match=r"^DynamoDB, table 'duebell': .*imeout"):
-            verb()
 
 
 def test_bounds_that_dynamodb_refuses_are_not_asked_for(store: Store, calls: Calls) -> None:
@@ -235,13 +153,6 @@ def run(store: Store, added: Task) -> None:
     assert store.save(claimed, claimed.done(now=SOON, keep=RetentionPolicy(retention=timedelta(days=1))))
 
 
-def test_a_deletion_without_an_answer_is_not_known_to_be_its_own(store: Store) -> None:
-    assert store.insert(task())
-    lose_the_next_answer(store, "DeleteItem")
-    with pytest.raises(AwsUnavailable, match="not known whether this call has deleted task 'one'"):
-        store.delete(task())
-
-
 @pytest.mark.parametrize("given", [{}, {"due": None, "schedule": "rate(1 hour)"}], ids=["once", "recurring"])
 def test_an_insert_finds_its_own_write_after_a_run_has_had_it(store: Store, given: dict[str, Any]) -> None:
     added = task(**given)
@@ -263,14 +174,6 @@ def test_an_insert_that_was_tried_twice_does_not_take_anothers_task_for_its_own(
     # Then it is as it was
     assert sent == ["PutItem"] * 2
     assert store.get(0, "one") == task(payload={"n": 2})
-
-
-def test_a_change_finds_its_own_write(store: Store) -> None:
-    assert store.insert(task())
-    sent = lose_the_next_answer(store, "UpdateItem")
-    assert store.save(task(), task().paused())
-    assert sent == ["UpdateItem"] * 2
-    assert store.get(0, "one") == task().paused()
 
 
 def test_a_claim_finds_its_own_write_unless_the_task_was_moved_since(store: Store) -> None:

@@ -15,7 +15,7 @@ from duebell_editor.cli.program import app, run
 from duebell_editor.simulation.cost import Usage, cost, measured
 from duebell_infra import cli, commands
 from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.parameters import IN_TEMPLATE, PARAMETERS
+from duebell_infra.deploy.parameters import IN_TEMPLATE
 from duebell_infra.errors import DeployFailed
 from duebell_shared.settings import Precision
 from tests.e2e.support import duebell
@@ -29,25 +29,6 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: ")
     assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--parameter", "MemorySize"], "--parameter 'MemorySize' is not NAME=VALUE"),
-        (["--name", "my_queue"], f"name: a scheduler cannot be named 'my_queue': {PARAMETERS['Name'].says}"),
-    ],
-)
-def test_a_wrong_option_is_named_as_it_was_given(tmp_path: Path, options: list[str], said: str) -> None:
-    done = duebell("deploy", *options, folder=tmp_path)
-
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"error: {said}\n")
-
-
-def test_a_bundle_needs_the_folder_that_it_goes_to(tmp_path: Path) -> None:
-    done = duebell("bundle", "--actions", "none", "--output", "none/b.zip", folder=tmp_path)
-
-    assert (done.returncode, done.stderr) == (2, "error: --output none/b.zip: there is no folder none\n")
 
 
 def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_path: Path) -> None:

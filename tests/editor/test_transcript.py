@@ -2,25 +2,33 @@
 
 import base64
 import json
+import warnings
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import DEFAULT, Mock, patch
 
 import msgspec
 import pytest
 
-from duebell import Calendar, DuebellError, Settings, Then
+from duebell import AwsUnavailable, Calendar, DuebellError, Editor, Settings, Then
 from duebell_editor.intake.messages import Message, entries_of
+from duebell_editor.library import json_fields
 from duebell_editor.library.calendars import ics_calendar
+from duebell_shared.parallel import Parallel
+from duebell_shared.settings import AuditTo
 from tests import transcript
 from tests.intake.conftest import record
 from tests.support import NOON
 
 
-@pytest.mark.filterwarnings("ignore::duebell.UnknownAction", "ignore::duebell.DoubtfulPayload")
-def test_answers_and_refusals_are_as_kept() -> None:
+@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws"])
+def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
-    editor = stage.editor.acting_as("anna")
+    backend = msgspec.structs.replace(
+        stage.editor._backend, settings=Settings(audit=AuditTo.TABLE), parallel=Parallel(1)
+    )
+    editor = Editor(backend=backend).acting_as("anna")
 
     def ids(*given: Any, **filters: Any) -> list[str]:
         return [task.id for task in editor.list(*given, **filters).tasks]
@@ -41,17 +49,34 @@ def test_answers_and_refusals_are_as_kept() -> None:
     def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
         return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
 
+    def failing(method: str, call: Any, times: int = 99) -> Any:
+        """The result of the call, while the first calls of this method of the store fail."""
+        effects = [AwsUnavailable("no answer")] * times + [DEFAULT] * 99
+        real = getattr(backend.store, method)
+        with patch.object(backend.store, method, Mock(wraps=real, side_effect=effects)):
+            return call()
+
+    def line(of: str, **changes: Any) -> str:
+        """The task as it is exported, but for these attributes."""
+        [task] = [one for one in map(json.loads, editor.export_tasks()) if one["id"] == of]
+        return json.dumps(task | changes)
+
     names = {
-        **locals(), "Calendar": Calendar, "Then": Then, "date": date,
+        **locals(), "task_fields": json_fields.task_fields, "preview_fields": json_fields.preview_fields,
+        "status_fields": json_fields.status_fields, "Calendar": Calendar, "Then": Then, "date": date,
         "datetime": datetime, "ics_calendar": ics_calendar, "timedelta": timedelta, "UTC": UTC,
-        "MS": timedelta(milliseconds=1), "HOUR": timedelta(hours=1), "DAY": timedelta(days=1), "NOON": NOON,
+        "json": json, "MS": timedelta(milliseconds=1), "HOUR": timedelta(hours=1), "DAY": timedelta(days=1), "NOON": NOON,
     }  # fmt: skip
 
     def ask(line: str) -> str:
-        try:
-            answer = eval(line, names)
-            return f"{msgspec.json.encode(answer, enc_hook=str).decode()}\n"
-        except DuebellError as error:
-            return f"{type(error).__name__}: {error}\n"
+        caplog.clear()
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            try:
+                answer = msgspec.json.encode(eval(line, names), enc_hook=str).decode()
+            except DuebellError as error:
+                answer = f"{type(error).__name__}: {error}"
+        told = [f"{one.category.__name__}: {one.message}" for one in warned] + caplog.messages
+        return "".join(f"{one}\n" for one in (answer, *told))
 
-    transcript.check(Path(__file__).with_name("transcript.txt"), stage, ask)
+    transcript.check(Path(__file__).with_name(f"{name}.txt"), stage, ask)

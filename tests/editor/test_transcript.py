@@ -55,7 +55,7 @@ def failing(store: Store, method: str, call: Any, times: int = 99) -> Any:
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws"])
+@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts"])
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(

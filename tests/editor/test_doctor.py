@@ -29,7 +29,7 @@ from tests.support import (
     let_ring,
 )
 
-pytestmark = pytest.mark.moto
+pytestmark = [pytest.mark.moto, pytest.mark.usefixtures("whole_answers")]
 
 HOUR = timedelta(hours=1)
 NAME = "duebell-intake"

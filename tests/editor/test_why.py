@@ -1,11 +1,7 @@
 """Why a task waits, or started late: the cause is made, and the answer read."""
 
-import random
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -17,7 +13,6 @@ from duebell_shared.tasks.task import STARTS_WITHIN
 from duebell_worker.worker import rang_at
 from tests.editor.memory import Scheduler
 from tests.support import NOON
-from tests.transcript import compare_row
 
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
@@ -25,20 +20,7 @@ SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hou
 DUE = NOON + HOUR
 
 
-@pytest.fixture(autouse=True)
-def _whole_answers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Compare each answer whole with the row of its test in `why.txt`."""
-    random.seed(1)  # the times of tasks that wait for a limit are random
-    answers: list[Why] = []
-    real = Editor.why
-
-    def why(editor: Editor, id: str) -> Why:
-        answers.append(real(editor, id))
-        return answers[-1]
-
-    monkeypatch.setattr(Editor, "why", why)
-    yield
-    compare_row(Path(__file__).with_name("why.txt"), request.node.name, msgspec.json.encode(answers).decode())
+pytestmark = pytest.mark.usefixtures("whole_answers")
 
 
 @pytest.fixture

@@ -10,11 +10,9 @@ from unittest.mock import patch
 
 import pytest
 
-from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskConflict, TaskNotFound
-from duebell_editor.intake.batch import pause_after
+from duebell import AwsUnavailable, Editor, NotArmed, QueueFull, Status, TaskConflict
 from duebell_editor.intake.effects import take_effect
 from duebell_editor.library.adder import Adder
-from duebell_shared.aws.intake_queue import DeadLetter, bury, put_back
 from duebell_shared.bell.armer import Armer
 from tests.intake.conftest import Inbox, record
 from tests.support import NOON, Calls
@@ -36,23 +34,6 @@ def test_a_batch_is_added_with_one_call_and_armed_once(inbox: Inbox, calls: Call
     assert calls["BatchExecuteStatement"] == calls["PutRule"] == 1
     assert inbox.editor.status().next_due == NOON + HOUR
     assert {task.changed_by for task in inbox.editor.list().tasks} == {"intake"}
-
-
-def test_tasks_keep_the_trace_context_in_the_attribute_of_their_message(inbox: Inbox) -> None:
-    traces = [f"00-{'1' * 32}-{'2' * 15}{number}-01" for number in range(3)]
-    list_of = [{**ADD, "id": "a"}, {"action": "remind", "id": "wrong"}]
-    push = {**ADD, "id": "p", "if_exists": "push"}
-    bodies: list[object] = [list_of, {**ADD, "id": "a"}, push, {**ADD, "id": "none"}]
-    records = []
-    for number, (body, trace) in enumerate(zip(bodies, [*traces, "00-no-trace\r\n"], strict=True)):
-        attributes = {"traceparent": {"stringValue": trace, "dataType": "String"}}
-        sent = NOON - MINUTE + number * SECOND
-        records.append({**record(body, f"m-{number}", sent=sent), "messageAttributes": attributes})
-    inbox.take(*records)
-    found = {task.id: task.traceparent for task in inbox.editor.list().tasks}
-    assert found == {"a": traces[0], "p": traces[2], "none": None}
-    [(_, told)] = inbox.queues.dead()
-    assert told["traceparent"] == traces[0]
 
 
 def test_a_backfill_adds_each_occurrence_once_however_often_it_comes(inbox: Inbox) -> None:
@@ -88,25 +69,6 @@ def test_a_batch_of_many_lists_is_taken_in_portions_while_there_is_time(
     assert len(inbox.again(*lists[:5], until=NOON)) == 3
     inbox.take(*lists)
     assert len(ids(inbox)) == 18
-
-
-def test_a_message_that_comes_twice_is_one_task(inbox: Inbox) -> None:
-    id = "17793124-05d4-b198-2fde-7ededc63b103"
-    event = {"detail-type": "duebell.add", "id": id, "detail": ADD}
-    messages = [record(ADD), record([ADD, ADD], "m-2"), record({**ADD, "id": "mine"}, "m-3")]
-    messages += [record(event, "m-4"), record(event, "m-5"), messages[0]]
-    for _ in range(2):
-        inbox.take(*messages)
-    assert ids(inbox) == {"m-1", "m-2-0", "m-2-1", "mine", id}
-
-
-def test_of_several_adds_of_one_id_the_one_that_was_sent_first_counts(inbox: Inbox) -> None:
-    later = record({**ADD, "id": "a", "payload": "later"}, "m-1", sent=NOON)
-    first = record({**ADD, "id": "a", "payload": "first"}, "m-2", sent=NOON - MINUTE)
-    wrong = record({**ADD, "id": "a", "payload": float("nan")}, "m-3", sent=NOON - 2 * MINUTE)
-    inbox.take(later, first, wrong)
-    assert inbox.editor.get("a").payload == "first"
-    assert inbox.wrong() == {"m-3": "payload"}
 
 
 def test_changes_follow_the_adds_and_each_other_as_they_were_sent(inbox: Inbox) -> None:
@@ -209,44 +171,6 @@ def test_a_change_that_aws_did_not_answer_is_not_overtaken_by_the_next(inbox: In
     assert inbox.editor.get("a").payload == 1
 
 
-def test_a_change_without_its_task_waits_for_it_and_is_given_up_in_the_end(inbox: Inbox) -> None:
-    assert inbox.again(record(CANCEL, received=9)) == ["m-1"]
-    # It comes after its add
-    inbox.take(record({**ADD, "id": "a"}, "m-2"))
-    inbox.take(record(CANCEL, received=10))
-    assert inbox.editor.get("a").status is Status.CANCELLED
-    # And one that is cancelled already is done
-    inbox.take(record(CANCEL, "m-3"))
-    # Or there is none
-    inbox.take(record({**CANCEL, "id": "b"}, received=10))
-    [(_, told)] = inbox.queues.dead()
-    assert told["duebell-reason"] == str(TaskNotFound("b"))
-    assert "duebell-field" not in told
-
-
-def test_it_comes_again_soon_and_then_less_and_less_often(inbox: Inbox) -> None:
-    for received, longest in ((1, 5), (2, 10), (3, 20), (8, 640), (9, 900), (100, 900)):
-        assert longest / 2 - 1 <= pause_after(received) <= longest
-    # Given a message whose delivery took it out of sight for five minutes
-    inbox.queues.send({"do": "cancel", "id": "nowhere"})
-    [message] = inbox.queues.received()
-    with patch("duebell_editor.intake.batch.put_back") as put:
-        inbox.again(message)
-    assert 2 <= put.call_args.args[2][message["receiptHandle"]] <= 5
-    # And SQS does as it is told
-    put_back(inbox.queues.sqs, inbox.queues.url, {message["receiptHandle"]: 0})
-    assert [one["messageId"] for one in inbox.queues.received()] == [message["messageId"]]
-
-
-def test_a_dead_letter_that_sqs_refuses_stays_in_the_intake(
-    inbox: Inbox, caplog: pytest.LogCaptureFixture
-) -> None:
-    large = "x" * 1_100_000  # moto refuses it, as SQS does
-    assert inbox.again(record(large), record("no", "m-2")) == ["m-1"]
-    assert [body for body, _ in inbox.queues.dead()] == ["no"]
-    assert "so they stay" in caplog.text
-
-
 def test_an_entry_of_a_list_is_a_letter_that_sqs_takes(inbox: Inbox) -> None:
     payload = '[12345678901234567890,1e400,"日本 🔔","\\uffff","\\ud800","\\u0001"]'
     wrong = f'{{"action":"remind","in":60,"spread":-1,"payload":{payload}}}'
@@ -254,18 +178,6 @@ def test_an_entry_of_a_list_is_a_letter_that_sqs_takes(inbox: Inbox) -> None:
     [(body, _)] = inbox.queues.dead()
     assert json.loads(body) == json.loads(wrong)
     assert body.isprintable()
-
-
-def test_many_dead_letters_go_ten_at_a_time_and_large_ones_alone(inbox: Inbox) -> None:
-    queues = inbox.queues
-    sent: list[int] = []
-    queues.sqs.meta.events.register(
-        "before-parameter-build.sqs.SendMessageBatch", lambda params, **_: sent.append(len(params["Entries"]))
-    )
-    letters = [DeadLetter("x" * size, {"duebell-reason": "r"}) for size in [1] * 11 + [200_000] * 2]
-    assert bury(queues.sqs, f"{queues.url}-dead-letters", letters) == [True] * 13
-    assert sent == [10, 2, 1]
-    assert len(queues.dead()) == 13
 
 
 def update(payload: object) -> dict[str, Any]:

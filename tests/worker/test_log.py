@@ -3,10 +3,12 @@
 import asyncio
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,18 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
     assert len(log.lines("task")) == 3
     assert "5555" not in log.stream.getvalue()
     assert "card" not in log.stream.getvalue().replace("payload.card", "")
+
+
+def test_the_runbook_lists_the_lines_of_the_log() -> None:
+    root = Path(__file__).parents[2]
+    source = "".join(file.read_text(encoding="utf-8") for file in (root / "worker").rglob("*.py"))
+    named = r'(?:(?:emit|log|warn|_log_error)\(\s*|event = )"(\w+)"(?: if .* else "(\w+)")?'
+    [table] = re.findall(
+        r"(?ms)^\| line of the log .*?\n\n|\| line of the log .*",
+        (root / "docs/operations.md").read_text(encoding="utf-8"),
+    )
+    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"(?m)^\|([^|]*)\|", table)))
+    assert sorted(listed) == sorted({name for pair in re.findall(named, source) for name in pair if name})
 
 
 # Its format: the time, the level and the request.

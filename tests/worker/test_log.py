@@ -3,62 +3,20 @@
 import asyncio
 import json
 import logging
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from duebell import Editor, Task, Worker
 from duebell_infra.testing import Rehearsal
-from duebell_shared.instants import render
 from duebell_worker.log import emit, invocation, to_stdout
-from tests.support import NOON, Clock
-from tests.worker.hooks import Hooks
+from tests.support import NOON
 from tests.worker.log_lines import Log
-from tests.worker.stage import Stage
-
-SECOND = timedelta(seconds=1)
-
-
-def rendered(instant: datetime | None) -> str:
-    assert instant is not None
-    return render(instant)
-
-
-def test_each_task_and_each_run_is_one_line(editor: Editor, worker: Worker, clock: Clock, log: Log) -> None:
-    # Given one that succeeds, one to be retried, and one that fails
-    worker.action("act")(lambda: None)
-    worker.action("retry")(lambda: 1 / 0)
-    worker.action("fail", attempts=1)(lambda: 1 / 0)
-    for number, name in enumerate(("act", "retry", "fail")):
-        editor.add(name, due=NOON + number * SECOND, id=f"task-{name}")
-
-    # When they are run
-    clock.advance(2 * SECOND)
-    report = worker.run()
-
-    # Then that is what is said of them
-    def line(action: str, outcome: str, level: str, lateness_ms: int) -> dict[str, object]:
-        common = {"event": "task", "run": report.run, "attempt": 1, "id": f"task-{action}", "action": action}
-        return {**common, "outcome": outcome, "level": level, "lateness_ms": lateness_ms}
-
-    zero = {"failure": "ZeroDivisionError", "message": "division by zero"}
-    again = {"next_attempt": rendered(editor.get("task-retry").queued)}
-    assert log.lines("task") == [
-        line("act", "done", "INFO", 2000),
-        {**line("retry", "retried", "INFO", 1000), **zero, **again},
-        {**line("fail", "failed", "WARNING", 0), **zero},
-    ]
-    assert log.lines("run") == [
-        {"event": "run", "level": "INFO", "run": report.run, "lanes": 4}
-        | {"done": 1, "retried": 1, "failed": 1, "expired": 0, "snoozed": 0, "limited": 0, "superseded": 0}
-        | {"lateness_max_ms": 2000, "lateness_mean_ms": 1000, "rings_at": rendered(report.rings_at)}
-        | {"lateness_parts": {"start": {"p50": 1000, "p90": 2000, "p99": 2000}}}
-        | {"stopped_early": False, "lost_lease": False, "resting": []}
-    ]
-    assert len(log.lines()) == 4
 
 
 def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> None:
@@ -74,24 +32,16 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
     assert "card" not in log.stream.getvalue().replace("payload.card", "")
 
 
-def test_a_lease_that_cannot_be_renewed_is_said_and_tried_again(
-    editor: Editor, staged: Worker, stage: Stage, aws: Hooks, log: Log
-) -> None:
-    # Given a table that refuses writes for twelve seconds, when half of the lease is over
-    @staged.action("long")
-    def long() -> None:
-        stage.sleep(59)
-        allow = aws.refuse("dynamodb.PutItem", "ThrottlingException")
-        stage.sleep(12)
-        allow()
-        stage.sleep(130)
-
-    editor.add("long", due=NOON)
-
-    # When it is run, then the run goes on, for the lease holds a while yet
-    report = staged.run()
-    assert (report.done, report.lost_lease) == (1, False)
-    assert [line["level"] for line in log.lines("not_renewed")] == ["WARNING"] * 3
+def test_the_runbook_lists_the_lines_of_the_log() -> None:
+    root = Path(__file__).parents[2]
+    source = "".join(file.read_text(encoding="utf-8") for file in (root / "worker").rglob("*.py"))
+    named = r'(?:(?:emit|log|warn|_log_error)\(\s*|event = )"(\w+)"(?: if .* else "(\w+)")?'
+    [table] = re.findall(
+        r"(?ms)^\| line of the log .*?\n\n|\| line of the log .*",
+        (root / "docs/operations.md").read_text(encoding="utf-8"),
+    )
+    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"(?m)^\|([^|]*)\|", table)))
+    assert sorted(listed) == sorted({name for pair in re.findall(named, source) for name in pair if name})
 
 
 # Its format: the time, the level and the request.

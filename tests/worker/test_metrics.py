@@ -27,31 +27,6 @@ def watched(clock: Clock) -> Scene:
     return scene
 
 
-def test_each_action_and_the_run(watched: Scene, log: Log) -> None:
-    for id, action in (("a", "act"), ("b", "act"), ("c", "fail")):
-        watched.editor.add(action, due=HOUR, id=id, payload={"secret": "hunter2"})
-    watched.editor.add("act", due=9 * HOUR)
-    watched.editor.add("act", due=HOUR, id="late", expires_after=5 * SECOND)
-    watched.run(at=NOON + HOUR + 7 * SECOND)
-
-    said = log.lines("metrics")
-    by_action = {line.get("Action"): line for line in said}
-    assert set(by_action) == {"act", "fail", None}
-    act = by_action["act"]
-    assert sorted(act["Lateness"]) == [7000] * 3
-    assert (act["Done"], act["Retried"], act["Failed"], act["Expired"]) == (2, 0, 0, 1)
-    assert by_action["fail"]["Failed"] == 1
-    [directive] = act["_aws"]["CloudWatchMetrics"]
-    assert directive["Namespace"] == "duebell"
-    assert directive["Dimensions"] == [["Scheduler"], ["Scheduler", "Action"]]
-    assert {"Name": "Lateness", "Unit": "Milliseconds"} in directive["Metrics"]
-    assert act["_aws"]["Timestamp"] == (NOON + HOUR + 7 * SECOND).timestamp() * 1000
-    run = by_action[None]
-    assert (run["Scheduler"], run["Overdue"], run["QueueDepth"], run["RunDuration"]) == ("duebell", 0, 1, 0)
-    assert run["PutRuleCalls"] == 1
-    assert "hunter2" not in str(said)
-
-
 def test_actions_that_the_worker_does_not_have_are_one_dimension(watched: Scene, log: Log) -> None:
     for number in range(30):
         watched.editor.add(f"bogus-{number}", due=HOUR)

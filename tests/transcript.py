@@ -24,7 +24,7 @@ _VARYING = {
     r"\b[0-9a-f]{32}\b": "<hash>",
     r"\b[0-9a-f]{8}(-[0-9a-f]{4}){4}[0-9a-f]{8}\b": "<id>",
     r"\b[0-9a-f]{12}\b": "<version>",
-    r"(?s)Traceback.*?ValueError": "<traceback>",
+    r"(?s)Traceback.*?(?:ValueError|duebell_shared\.errors\.\w+)": "<traceback>",
     rf"\b({'|'.join(map(re.escape, [TZDATA_VERSION, version('duebell'), python_version()]))})\b": "<release>",
 }
 

@@ -1,5 +1,6 @@
 """Transcripts: whole answers of the program in a file, which are compared with what it answers now."""
 
+import fcntl
 import os
 import random
 import re
@@ -86,9 +87,11 @@ def masked(text: str) -> str:
 
 def compare_row(file: Path, name: str, now: str) -> None:
     """Compare the row of this name, as `compare` does a file."""
-    rows = dict(line.split(": ", 1) for line in file.read_text(encoding="utf-8").splitlines())
-    rows[name] = masked(now)
-    compare(file, "".join(f"{row}: {text}\n" for row, text in rows.items()))
+    with file.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # pytest-xdist may write several rows at a time
+        rows = dict(line.split(": ", 1) for line in file.read_text(encoding="utf-8").splitlines())
+        rows[name] = masked(now)
+        compare(file, "".join(f"{row}: {text}\n" for row, text in rows.items()))
 
 
 def compare(file: Path, now: str) -> None:

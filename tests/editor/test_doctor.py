@@ -226,8 +226,11 @@ def test_what_may_not_be_looked_at_is_advice_of_the_doctor(
     assert diagnosis.status.healthy
     advice = [str(one) for one in diagnosis.advice if one.kind is ProblemKind.UNSEEN]
     assert len(advice) == 3
-    assert "it is not known how many rings were lost and runs failed: sqs:GetQueueAttributes" in advice[0]
-    assert "it is not known how many messages the intake has: sqs:GetQueueAttributes" in advice[1]
+    assert (
+        "it is not known how many rings were lost and runs failed: a call of sqs:GetQueueAttributes"
+        in advice[0]
+    )
+    assert "it is not known how many messages the intake has: a call of sqs:GetQueueAttributes" in advice[1]
     assert "it is not known whether the intake's messages are taken" in advice[2]
 
 

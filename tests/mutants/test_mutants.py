@@ -56,7 +56,9 @@ def test_a_random_mutant_is_killed_by_a_test_that_fails_only_with_it(
     assert ("@@" in said) == ("1 killed" not in fate)
 
 
-def test_what_no_test_calls_is_tried_with_the_tests_of_its_file() -> None:
-    calls = CoverageMap({"one": {("lease.py", 7)}, "other": {("rule.py", 7)}}, {"one": 0.1, "other": 0.1})
-    assert calls.tests_of("lease.py", 99, limit=60) == (["one"], 1)
-    assert calls.tests_of("queue.py", 99, limit=60) == ([], 0)
+def test_what_no_test_calls_is_tried_with_the_tests_of_its_file_or_of_the_one_that_names_it() -> None:
+    check, rule = "infra/duebell_infra/bundle/import_check.py", "shared/duebell_shared/bell/rule.py"
+    calls = CoverageMap({"one": {(check, 7)}, "other": {("pyproject.toml", 7)}}, {"one": 0.1, "other": 0.1})
+    assert calls.tests_of(check, 99, limit=60) == (["one"], 1)
+    assert calls.tests_of(check.replace(".py", "_child.py"), 99, limit=60) == (["one"], 1)
+    assert calls.tests_of(rule, 99, limit=60) == ([], 0)

@@ -206,11 +206,13 @@ def _queue_problems(status: SchedulerStatus, backend: Backend) -> Iterator[Probl
     if connect is None or not status.region:
         return
     if status.lost_rings is None or status.failed_runs is None:
-        yield _unseen("how many rings were lost and runs failed", "sqs:GetQueueAttributes is refused here")
+        yield _unseen(
+            "how many rings were lost and runs failed", "a call of sqs:GetQueueAttributes failed here"
+        )
     if not queue:
         return
     if status.intake_waiting is None and not any(one.kind is ProblemKind.INTAKE for one in status.problems):
-        yield _unseen("how many messages the intake has", "sqs:GetQueueAttributes is refused here")
+        yield _unseen("how many messages the intake has", "a call of sqs:GetQueueAttributes failed here")
     functions, function = connect("lambda", config=_LOOKING), backend.settings.function
     arn = f"arn:{functions.meta.partition}:sqs:{status.region}:{status.account}:{queue}"
     try:

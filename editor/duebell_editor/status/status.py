@@ -1,6 +1,7 @@
 """The scheduler's status and its problems, read from the record, the bell, the lanes and the queues."""
 
 import itertools
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -201,7 +202,7 @@ def calendar_problem(kind: ProblemKind, name: str, ends: date) -> Problem:
     return Problem(
         kind=kind,
         what=f"the calendar {quoted(name)} knows no holidays after {ends}, so tasks run on them",
-        way_out=f"import it with more years: `duebell calendar import {name} …`",
+        way_out=f"import it with more years: `duebell calendar import {shlex.quote(name)} …`",
     )
 
 

@@ -26,6 +26,9 @@ LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
 #: The clocks of two machines may be this far apart.
 MOST_SKEW = timedelta(minutes=1)
 
+#: No time. On Python 3.11 msgspec leaves out a default only if it is the same object, so all use this one.
+NO_TIME = timedelta(0)
+
 #: The resolution of tasks' times.
 MILLISECOND = timedelta(milliseconds=1)
 _MINUTE = timedelta(minutes=1)

@@ -18,6 +18,7 @@ from duebell_shared.tasks.status import KEPT_PAYLOAD, RETENTION, History, Retent
 from .bell.arming import HEAD_START
 from .bell.bell import BellKind
 from .errors import InvalidSettings, InvalidTask
+from .instants import NO_TIME
 from .payloads.payload import MAX_BYTES
 from .quoting import quoted
 
@@ -271,7 +272,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def head_start(self) -> timedelta:
         """How long before a due date the rule rings, so that a run waits for that date."""
-        return HEAD_START if self.precision is Precision.SECOND else timedelta(0)
+        return HEAD_START if self.precision is Precision.SECOND else NO_TIME
 
     @property
     def retention_policy(self) -> RetentionPolicy:

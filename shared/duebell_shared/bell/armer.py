@@ -20,7 +20,7 @@ from duebell_shared.bell.arming import ArmingRecord, Lane
 from duebell_shared.bell.bell import CALL_LIMIT, Bell
 from duebell_shared.bell.expression import early_minute, ring_minute
 from duebell_shared.errors import AwsError, AwsRefused, AwsUnavailable, DuebellError, NotArmed, NotDeployed
-from duebell_shared.instants import MOST_SKEW, NEVER, utc_now
+from duebell_shared.instants import MOST_SKEW, NEVER, NO_TIME, utc_now
 from duebell_shared.limits.limits import Limits
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue.store import Store
@@ -97,7 +97,7 @@ class Armer(msgspec.Struct, eq=False):
     store: Store
     rule: Bell
     lanes: int
-    head_start: timedelta = timedelta(0)
+    head_start: timedelta = NO_TIME
     clock: Callable[[], datetime] = utc_now
     sleep: Callable[[float], None] = time.sleep
     parallel: Parallel = msgspec.field(default_factory=Parallel)

@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.bell.expression import ECHOES, LEAD, echo_after, minute_for
-from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, Instant, ceil_to_minute
+from duebell_shared.instants import FIRST, MOST_SKEW, NEVER, NO_TIME, Instant, ceil_to_minute
 from duebell_shared.queue.lane_sizes import GIGABYTE
 
 #: A run that comes this long after the ring's minute, or later, was started by an echo. It is less than
@@ -152,7 +152,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     echo_of: Instant | None = None
     applier: str | None = None
     applier_until: Instant = NEVER
-    head_start: timedelta = timedelta(0)
+    head_start: timedelta = NO_TIME
     called_at: Instant | None = None
     last_run: LastRun | None = None
     late_ring: LateRing | None = None

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import MILLISECOND, Instant, render
+from duebell_shared.instants import MILLISECOND, NO_TIME, Instant, render
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import in_brief, quoted
 
@@ -39,7 +39,7 @@ class Then(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     action: str
     payload: object = None
-    after: timedelta = timedelta(0)
+    after: timedelta = NO_TIME
     result_as: str | None = None
 
 
@@ -52,7 +52,7 @@ class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
 
     action: str
     payload_json: str = "{}"
-    after: timedelta = timedelta(0)
+    after: timedelta = NO_TIME
     result_as: str | UnsetType = UNSET
 
     @property
@@ -96,7 +96,7 @@ class Members(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cancelled: Count = 0
     expired: Count = 0
     on_failed: str | None = None
-    after: timedelta = timedelta(0)
+    after: timedelta = NO_TIME
 
     @property
     def _ends(self) -> dict[str, int]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidTask, TaskConflict
-from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, Instant, render, to_utc
+from duebell_shared.instants import LATEST, MILLISECOND, MOST_SKEW, NEVER, NO_TIME, Instant, render, to_utc
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import History, RetentionPolicy, Verb
@@ -184,7 +184,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     reservation: str | None = None
     unlisted: bool = False
     payload_dropped: Count | None = None
-    spread: timedelta = timedelta(0)
+    spread: timedelta = NO_TIME
     expires_after: timedelta | None = None
     recurrence: Recurrence | None = None
     occurrences: tuple[Occurrence, ...] = ()

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from duebell_shared.instants import Instant, to_json
+from duebell_shared.instants import NO_TIME, Instant, to_json
 
 from .follow_up import FollowUp
 from .history import Failure, bounded
@@ -98,7 +98,7 @@ class DeclaredTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     holidays: str | None = None
     payload_json: str = "{}"
     missed: str | None = None
-    spread: timedelta = timedelta(0)
+    spread: timedelta = NO_TIME
     priority: int = 0
     tags: tuple[str, ...] = ()
     on_failed: str | None = None

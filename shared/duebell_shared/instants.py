@@ -26,7 +26,8 @@ LATEST = datetime(2199, 12, 31, 23, 59, tzinfo=UTC)
 #: The clocks of two machines may be this far apart.
 MOST_SKEW = timedelta(minutes=1)
 
-#: No time. On Python 3.11 msgspec leaves out a default only if it is the same object, so all use this one.
+#: No time, as one object. msgspec leaves out a default only if it is the same object, and Python 3.11 makes a
+#: new one for each `timedelta(0)`.
 NO_TIME = timedelta(0)
 
 #: The resolution of tasks' times.

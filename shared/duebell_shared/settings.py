@@ -46,7 +46,7 @@ class Precision(StrEnum):
 
 
 class AuditTo(StrEnum):
-    """Where changes by editors are kept: in the log alone, or in the table as well."""
+    """The place that keeps the changes by editors: the log alone, or the table as well."""
 
     LOG = "log"
     TABLE = "table"
@@ -271,7 +271,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def head_start(self) -> timedelta:
-        """How long before a due date the rule rings, so that a run waits for that date."""
+        """The rule rings this long before a due date. A run then waits for that date."""
         return HEAD_START if self.precision is Precision.SECOND else NO_TIME
 
     @property

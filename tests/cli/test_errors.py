@@ -93,7 +93,7 @@ ERRORS = [
 
 
 def of_a_list(error: DuebellError, duebell: Duebell, http: TestClient) -> str:
-    """What is told if all tasks of a list fail with this error, or the second of two."""
+    """The command prints this if all tasks of a list fail with the error, or the second of two."""
     told, task = "", {"action": "x", "in": 60, "id": "t"}
     for added in ((), ("t",)):
         failure = errors.AddFailure(index=len(added), id="u", error=error)

@@ -19,7 +19,7 @@ from tests.cli.program import Duebell
 
 
 class Typed(io.BytesIO):
-    """What someone types at a terminal."""
+    """The input of a person at a terminal."""
 
     def isatty(self) -> bool:
         return True

@@ -37,7 +37,7 @@ def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
 
 
-#: What a line may use besides.
+#: Further names that a line may use.
 NAMES: dict[str, Any] = {
     "Calendar": Calendar, "Then": Then, "UTC": UTC, "date": date, "datetime": datetime, "json": json,
     "timedelta": timedelta, "MS": timedelta(milliseconds=1), "HOUR": timedelta(hours=1),

@@ -1,4 +1,4 @@
-"""What a client sees that is slow to send or to read, second by second: see `slow_clients.txt`."""
+"""A client that is slow to send or to read sees this, second by second: see `slow_clients.txt`."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What `duebell cost` and other commands that call nothing print: tests/infra/transcript.txt."""
+"""Commands that do not call AWS, such as `duebell cost`, print this: tests/infra/transcript.txt."""
 
 import re
 import sys

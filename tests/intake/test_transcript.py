@@ -25,7 +25,7 @@ from tests.support import NOON, REGION
 TOLD = ("id", "action", "due", "payload_json", "status", "priority", "tags", "rev", "changed_by", "intake")
 PUSH = {"action": "charge", "id": "p", "in": 600, "if_exists": "push"}
 UUID = "17793124-05d4-b198-2fde-7ededc63b103"
-#: What a line may use besides.
+#: Further names that a line may use.
 NAMES: dict[str, Any] = {"Sqs": Sqs, "NOON": NOON, "REGION": REGION, "PUSH": PUSH, "UUID": UUID}
 
 

@@ -80,13 +80,16 @@ def legible(request: Mapping[str, Any]) -> str:
 
 def written(value: object) -> str:
     def unpacked(value: Any) -> Any:
+        if isinstance(value, msgspec.Struct):  # without its defaults: a further field changes no other line
+            rows = ((row, getattr(value, row.name)) for row in msgspec.structs.fields(value))
+            value = {row.name: one for row, one in rows if one != row.default}
         if isinstance(value, dict):
             return {str(key): unpacked(one) for key, one in value.items()}
         if isinstance(value, bytes):
             is_entries = not value.startswith(b"x")
             text = zlib.decompress(value[is_entries:], wbits=-15 if is_entries else 15)
             return msgspec.msgpack.decode(text) if is_entries else msgspec.json.decode(text)
-        return [unpacked(one) for one in value] if isinstance(value, list) else value
+        return [unpacked(one) for one in value] if isinstance(value, (list, tuple)) else value
 
     text = msgspec.json.encode(unpacked(value), enc_hook=str, order="sorted").decode()
     return text.replace('\\"', "").replace('"', "")

@@ -86,7 +86,7 @@ def asked(call: Callable[[Any], Any], *answers: dict[str, Any]) -> Any:
 
 
 def sends(to: str, *ids: str, answer: Any = None, trace: Any = None, **fields: Any) -> Any:
-    """What is asked of AWS for a delivery of these tasks, or to look at its target, and the answers."""
+    """The requests to AWS for a delivery of these tasks, or to read its target, and the answers."""
     delivery = delivery_of({"name": "tell", "to": to, **fields})
     target, kind = delivery.target, delivery.target.kind
     task = new_task(id="x", action="tell", due=NOON, payload={"n": 1}, now=NOON)

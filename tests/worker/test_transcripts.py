@@ -1,4 +1,4 @@
-"""What runs log, measure and store, scene by scene: see `transcripts`."""
+"""Runs log, measure and store this, scene by scene: see `transcripts`."""
 
 import random
 import re

@@ -119,9 +119,16 @@ class Adder:
 
 
 def check_all(
-    tasks: Iterable[NewTask | Mapping[str, Any]], make: Callable[[NewTask], Task], *, name: str = "tasks"
+    tasks: Iterable[NewTask | Mapping[str, Any]],
+    make: Callable[[NewTask], Task],
+    *,
+    name: str = "tasks",
+    outcome: str = "; nothing was added",
 ) -> list[Task]:
-    """All the tasks of the field `name`, each made by `make`. Raises InvalidTask for the first bad one."""
+    """All the tasks of the field `name`, each made by `make`.
+
+    Raises InvalidTask for the first bad one; `outcome` is the end of the message.
+    """
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
@@ -140,7 +147,6 @@ def check_all(
         checked.append(task)
     if bad:
         others = f" (and {len(bad) - 1:,} more of these tasks cannot be right)" if bad[1:] else ""
-        outcome = "; nothing was added" if name == "tasks" else ""  # a forecast adds none
         first = type(bad[0])(bad[0].field, f"{bad[0].reason}{others}{outcome}")
         first.every = tuple(bad)
         raise first

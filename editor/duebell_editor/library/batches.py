@@ -19,6 +19,7 @@ from duebell_shared.errors import (
     TaskExists,
     TaskNotFound,
 )
+from duebell_shared.instants import NO_TIME
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.items import check_size
@@ -62,9 +63,7 @@ def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datet
         raise InvalidTask("then.payload", "must be an object without `batch`: the counts are put in there")
     action = follow_up.action if follow_up else NO_FOLLOW_UP
     task = new_task(id=id, action=action, due=now, now=now)
-    members = Members(on_failed=on_failed)
-    if follow_up and follow_up.after:  # no byte is stored for the default
-        members = replace(members, after=follow_up.after)
+    members = Members(on_failed=on_failed, after=(follow_up.after if follow_up else None) or NO_TIME)
     return replace(
         task,
         status=Status.BLOCKED,

@@ -278,7 +278,7 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check, name="add"),
+            add=check_all(add, self._check, name="add", outcome=""),
             limits=limits,
             pause=pause,
             spread=spread,

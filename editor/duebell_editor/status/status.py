@@ -47,7 +47,7 @@ _MOST_NAMED = 5
 #: A lane with this many bytes is a problem: four fifths of what it can hold.
 _FILLED = LANE_LIMIT * 4 // 5
 
-#: How to enable the bell. There is no call that only enables a schedule.
+#: The way to enable each kind of bell. AWS has no call that only enables a schedule.
 _ENABLE = {
     BellKind.RULE: "enable it in EventBridge, or with `aws events enable-rule --name {name}`",
     BellKind.SCHEDULE: "enable it in EventBridge Scheduler's console (Schedules, Enable)",

@@ -46,7 +46,7 @@ def core_requirements() -> list[str]:
 def install(folder: Path, target: Target, *, requirements: Path | None) -> Files:
     """The core's libraries, and those of the user's requirements file or project, for this target.
 
-    Where the user's requirements have hashes, pip refuses a library with another hash. `folder` gets the
+    If the user's requirements have hashes, pip refuses a library with another hash. `folder` gets the
     libraries that are not taken from this machine's installation. Raises BundleFailed.
     """
     core = core_requirements()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: The table as the template makes it; a test compares this with the template.
 _KEYS, _INDEXES, _EXPIRY = ["lane", "id"], {"due-index", "past-index"}, "expires_at"
 
-#: How often indexes that are being built are read, and the seconds between two reads.
+#: The number of reads of indexes that are being built, and the seconds between two reads.
 _LOOKS, _BETWEEN_LOOKS = 120, 5
 
 _ENCRYPTED = {"ENABLED", "ENABLING", "UPDATING"}

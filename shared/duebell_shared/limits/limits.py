@@ -23,7 +23,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from duebell_shared.errors import InvalidTask
-from duebell_shared.instants import EPOCH, FIRST, LATEST, Instant, to_utc
+from duebell_shared.instants import EPOCH, FIRST, LATEST, NO_TIME, Instant, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import check_count
 
@@ -269,7 +269,6 @@ def check_closed(given: object) -> str | None:
 
 
 _SECOND = timedelta(seconds=1)
-_NONE = timedelta(0)
 
 #: Tasks that have not come this long after their places were cancelled or moved.
 _FORGOTTEN_AFTER = timedelta(days=1)
@@ -320,8 +319,8 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         until   the end of the run's lease, and of its permits
         takes   the time that an attempt takes, about; the waits for permits are estimated by it
         """
-        interval = _SECOND / limit.per_second if limit.per_second else _NONE
-        for_permit = takes / limit.at_most if limit.at_most else _NONE
+        interval = _SECOND / limit.per_second if limit.per_second else NO_TIME
+        for_permit = takes / limit.at_most if limit.at_most else NO_TIME
         step = max(interval, for_permit)
         semaphore = self._at_rate(limit.per_second, now, interval)
         start = max(semaphore.next, now - _burst(limit, interval))
@@ -358,7 +357,7 @@ class Semaphore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         free = MOST_AT_A_TIME if limit.at_most is None else limit.at_most - others - under_way
         if limit.per_second:
             behind = now - self.opens_at(limit, now)
-            free = min(free, 0 if behind < _NONE else 1 + behind // (_SECOND / limit.per_second))
+            free = min(free, 0 if behind < NO_TIME else 1 + behind // (_SECOND / limit.per_second))
         return max(free, 0)
 
     def opens_at(self, limit: Limit, now: datetime) -> datetime:

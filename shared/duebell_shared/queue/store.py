@@ -84,7 +84,7 @@ class Store(Protocol):
         """One task; None if there is none."""
 
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
-        """Those of the tasks with these keys that are stored, by id."""
+        """The stored tasks that have these keys, by id."""
 
     def named(
         self, lane: int, prefix: str, *, after: str | None = None, most: int

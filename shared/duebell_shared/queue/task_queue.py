@@ -385,9 +385,13 @@ class RuleSetter:
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)
-                is_copy = elsewhere and elsewhere.status in _WAITING and elsewhere.lane != added.task.lane
-                if elsewhere and is_copy and added.outcome != "kept":
-                    self._has_dropped(elsewhere)  # an earlier call may have changed it, and then failed
+                if (
+                    elsewhere
+                    and elsewhere.status in _WAITING
+                    and elsewhere.lane != added.task.lane
+                    and added.outcome != "kept"
+                ):
+                    self._has_dropped(elsewhere)  # a call that failed may have changed it
             if added.task is not new:
                 # A late write of an earlier call may have put a stray copy into an earlier lane, which this
                 # call has found or changed. So the number of lanes is checked. For a waiting task this costs

@@ -60,8 +60,7 @@ def cost_command(
     if context.out.as_json:
         typer.echo(json.dumps({"usd_a_month": {name: round(each, 4) for name, each in parts.items()}}))
         return
-    typer.echo(
-        f"{occurrences:,.0f} {'occurrences' if recurring else 'tasks'} in {usage.runs:,.0f} runs a month"
-    )
+    what = "occurrences" if recurring else "tasks"
+    typer.echo(f"{what} a month: {occurrences:,.0f}, runs a month: {usage.runs:,.0f}")
     for name, dollars in parts.items():
         typer.echo(f"{name:<14} ${dollars:,.2f}")

@@ -282,7 +282,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Self:
         """The settings that the `DUEBELL_…` variables give, with defaults for those that are not set."""
-        name = environ.get("DUEBELL_NAME", "")
+        name = environ.get("DUEBELL_NAME", "").strip()
         if name == LOCAL:
             raise InvalidSettings(
                 "DUEBELL_NAME",

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType
@@ -44,7 +44,10 @@ class CoverageMap(msgspec.Struct):
         return found
 
     def tests_of(self, file: str, function: int, limit: float) -> tuple[list[str], int]:
-        """Tests that call it, those that call least else first, for so many seconds; and how many there are.
+        """Tests that call it, for so many seconds, and how many there are.
+
+        From each file of tests comes the one that calls least else, then from each the second, and so on:
+        the tests of one file often see the same. The file that is named by `file` is the first.
 
         function  its first line; 0 for what is done when the module is imported
 
@@ -62,7 +65,13 @@ class CoverageMap(msgspec.Struct):
                 for test, called in self.calls.items()
                 if own in test or any(one in files for one, _ in called)
             ]
-        tests.sort(key=lambda test: (own not in test, len(self.calls[test]), self.seconds[test]))
+        tests.sort(key=lambda test: (len(self.calls[test]), self.seconds[test]))
+        taken: Counter[str] = Counter()
+        rounds: dict[str, int] = {}
+        for test in tests:
+            rounds[test] = taken[of := test.partition("::")[0]]
+            taken[of] += 1
+        tests.sort(key=lambda test: (rounds[test], own not in test))
         chosen: list[str] = []
         for test in tests:
             limit -= self.seconds[test]

@@ -101,7 +101,7 @@ def test_what_is_no_secret_is_refused(arn: str) -> None:
         ({"attempts": 0}, "^attempts: Expected `int` >= 1"),
         ({"on_failed": 5}, "^on_failed: "),
         ({"backoff": timedelta(minutes=1)}, "^backoff: Expected "),
-        ({"secret": SECRET}, "^secret: is for an https URL only, and this target is a queue"),
+        ({"secret": SECRET}, "^secret: is for an https URL only, and the kind of this target is queue"),
         ({"detail_type": "x"}, "^detail_type: is for an event bus only"),
         ({"to": "arn:aws:events:eu-west-1:123456789012:event-bus/x", "detail_type": ""}, "^detail_type: "),
     ],

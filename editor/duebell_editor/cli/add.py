@@ -12,6 +12,7 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.errors import AwsError, DuebellError, InvalidTask, NotArmed, NotDeployed
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.queue.items import check_size
+from duebell_shared.queue.task_queue import Policy
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import FIELDS, NewTask, fields_of_json
 from duebell_shared.tasks.new_task import new_task
@@ -85,6 +86,7 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
         if is_given and name not in {"from_", *policy}:
             other = context.option_of(name)
             raise WrongUsage(f"--from cannot be combined with {other}: its lines have these fields")
+    Policy.of(**policy)
     out, result = context.out, _Result()
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
@@ -56,7 +57,13 @@ class Context(typer.Context):
         """Ask a person; abort the command unless the answer is yes. Raises WrongUsage in a script."""
         if not self.out.can_ask:
             raise WrongUsage(f"{question}: give --yes to do it")
-        typer.confirm(f"{question}. Do it?", abort=True, err=True)
+        print(f"{question}. Do it? [y/N]: ", end="", file=sys.stderr, flush=True)
+        try:
+            answer = input()  # click's own question begins with a space on standard output
+        except (EOFError, KeyboardInterrupt):
+            raise typer.Abort from None
+        if answer.strip().casefold() not in {"y", "yes"}:
+            raise typer.Abort
 
     def option_of(self, field: str) -> str:
         """The command line's name for a field of the library: `--max-runs` of max_runs, `ID` of id."""

@@ -286,8 +286,10 @@ def run() -> NoReturn:
         sys.stdout.flush()
     except BrokenPipeError:
         status = _nobody_reads()
-    except SystemExit as error:  # click ends so when nobody reads the output
-        status = _nobody_reads() if isinstance(error.__context__, BrokenPipeError) else error.code
+    except SystemExit as error:
+        if not isinstance(error.__context__, BrokenPipeError):
+            raise
+        status = _nobody_reads()  # click ends so then
     except typer.Abort as error:  # a question that was not answered with yes
         is_interrupted = isinstance(error.__context__, KeyboardInterrupt)
         status = Exit.INTERRUPTED if is_interrupted else Exit.FAILURE

@@ -20,7 +20,7 @@ from duebell_shared.tasks.history import FORGOTTEN, Event
 from .context import Context, flag, option
 from .errors import Exit
 from .options import Id, with_fields
-from .output import console, when
+from .output import console, in_one_line, when
 from .program import examples
 
 app = typer.Typer()
@@ -46,7 +46,7 @@ def why(context: Context, id: Id) -> None:
         context.answer(plain_values(found))
         return
     late = "late: " if found.is_late else ""
-    out.print(Text(f"{late}{found.what}", style="red" if found.is_late else ""))
+    out.print(Text(in_one_line(f"{late}{found.what}"), style="red" if found.is_late else ""))
     if found.way_out:
         out.print(Text(f"  {context.out.in_full(found.way_out)}"))
     if found.starts_by and not found.is_late and found.cause is not WaitCause.SCHEDULER:

@@ -108,7 +108,10 @@ def _pair(text: str, option: str, read: Callable[[str], _T]) -> tuple[str, _T]:
     name, equals, value = text.rpartition("=")
     if not equals:
         raise WrongUsage(f"{option} {quoted(text)} has no =, as in {option} mail=5")
-    return name, read(value)
+    try:
+        return name, read(value)
+    except ValueError as error:
+        raise WrongUsage(f"{option} {quoted(text)}: {error}") from None
 
 
 def _limit(text: str) -> dict[str, Any]:
@@ -116,7 +119,7 @@ def _limit(text: str) -> dict[str, Any]:
         is_rate = text.endswith("/s")
         return {"per_second": float(text[:-2])} if is_rate else {"at_most": int(text)}
     except ValueError:
-        raise WrongUsage(f"--limit {quoted(text)} is no limit: give a number, or a number and /s") from None
+        raise ValueError(f"{quoted(text)} is no limit: give a number, or a number and /s") from None
 
 
 def _tasks(file: str, context: Context) -> Iterable[NewTask]:

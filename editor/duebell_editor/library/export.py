@@ -71,14 +71,20 @@ def _check(task: Task) -> None:
     """Raise InvalidTask for a task that `add` refuses, or that could not run as its fields say."""
     if task.status is Status.RESERVED:
         raise InvalidTask("status", "is reserved: such a task is not exported, add it anew")
+    if task.status is Status.BLOCKED and task.members is None:
+        raise InvalidTask("status", "is blocked, as only batches are, and `members` is missing")
     check_name("id", task.id)
     for name, attribute in STORED.items():
         value = getattr(task, attribute)
         if name != "payload" and value != FIELDS[name].default:
             checked(name, value)
-    texts = task.payload_json, task.result_json, task.then.payload_json if task.then else None
-    for text in filter(None, texts):
-        payloads.check_text(text)
+    texts = {"payload": task.payload_json, "result_json": task.result_json}
+    texts["then.payload_json"] = task.then.payload_json if task.then else None
+    for field, text in texts.items():
+        try:
+            payloads.check_text(text or "null")
+        except InvalidTask as error:
+            raise InvalidTask(field, error.reason) from None
     task.check_fields()
     check_changed_by(task.changed_by)
     if task.recurrence:

@@ -193,7 +193,7 @@ class Delivery(
         ):
             if given and not fits:
                 raise InvalidSettings(
-                    field, f"is for {meant} only, and this target is a {kind}: leave it out"
+                    field, f"is for {meant} only, and the kind of this target is {kind}: leave it out"
                 )
         self.key  # noqa: B018 (checked)
 

@@ -4,6 +4,7 @@ import enum
 import inspect
 import re
 from collections.abc import Iterator
+from logging import getLevelName
 from pathlib import Path
 from typing import Any, is_typeddict
 
@@ -22,6 +23,7 @@ from duebell_shared.audit import Change, Changes
 from duebell_shared.schedules.schedule import OnHoliday
 from duebell_shared.settings import SETTINGS
 from duebell_shared.tasks.fields import FIELDS, names_of
+from duebell_worker.log import LogLine
 
 PAGE = Path(__file__).with_name("reference.md")
 
@@ -114,6 +116,10 @@ def _page() -> Iterator[str]:
         for name in module.__all__:
             yield from _thing(name, getattr(module, name))
     yield from _requests()
+    yield "## Lines of the log\n\nThe `event` of a line of the worker's [log](logs.md) is one of these.\n"
+    yield "| event | usual level | what it means |\n|---|---|---|"
+    lines = (f"| `{one.name.lower()}` | {getLevelName(one.value[0])} | {one.value[1]} |\n" for one in LogLine)
+    yield "".join(lines)
 
 
 def _requests() -> Iterator[str]:

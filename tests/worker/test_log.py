@@ -3,18 +3,16 @@
 import asyncio
 import json
 import logging
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
 from duebell import Editor, Task, Worker
 from duebell_infra.testing import Rehearsal
-from duebell_worker.log import emit, invocation, to_stdout
+from duebell_worker.log import LogLine, emit, invocation, to_stdout
 from tests.support import NOON
 from tests.worker.log_lines import Log
 
@@ -30,18 +28,6 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
     assert len(log.lines("task")) == 3
     assert "5555" not in log.stream.getvalue()
     assert "card" not in log.stream.getvalue().replace("payload.card", "")
-
-
-def test_the_runbook_lists_the_lines_of_the_log() -> None:
-    root = Path(__file__).parents[2]
-    source = "".join(file.read_text(encoding="utf-8") for file in (root / "worker").rglob("*.py"))
-    named = r'(?:(?:emit|log|warn|_log_error)\(\s*|event = )"(\w+)"(?: if .* else "(\w+)")?'
-    [table] = re.findall(
-        r"(?ms)^\| line of the log .*?\n\n|\| line of the log .*",
-        (root / "docs/operations.md").read_text(encoding="utf-8"),
-    )
-    listed = re.findall(r"`(\w+)`", "".join(re.findall(r"(?m)^\|([^|]*)\|", table)))
-    assert sorted(listed) == sorted({name for pair in re.findall(named, source) for name in pair if name})
 
 
 # Its format: the time, the level and the request.
@@ -92,11 +78,11 @@ def test_what_actions_log_is_in_lambdas_json_format(capsys: pytest.CaptureFixtur
 def test_our_lines_have_the_time_the_level_and_the_request(capsys: pytest.CaptureFixture[str]) -> None:
     set_up()
     with invocation("3f2c"):
-        emit("odd", id="a")
-    emit("odd", level=logging.WARNING)
+        emit(LogLine.SHARED, id="a")
+    emit(LogLine.SHARED, level=logging.WARNING)
     inside, outside = map(json.loads, written(capsys))
     assert list(inside) == ["timestamp", "level", "requestId", "event", "id"]
-    assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "odd")
+    assert (inside["level"], inside["requestId"], inside["event"]) == ("INFO", "3f2c", "shared")
     assert "requestId" not in outside
 
 
@@ -125,7 +111,7 @@ def test_a_runtime_that_has_set_up_the_log_is_left_as_it_is(capsys: pytest.Captu
     logging.getLogger().handlers = [lambdas]
     to_stdout()
     to_stdout()  # and a second time makes no second line
-    emit("odd")
+    emit(LogLine.SHARED)
     assert logging.getLogger().handlers == [lambdas]
     assert logging.getLogger().level == logging.INFO
     assert (len(written(capsys)), seen) == (1, [])

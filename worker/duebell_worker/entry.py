@@ -14,7 +14,6 @@ https://docs.aws.amazon.com/lambda/latest/dg/snapstart.html
 
 import gc
 import importlib
-import logging
 import os
 import random
 from contextlib import suppress
@@ -28,7 +27,7 @@ from duebell_shared.errors import InvalidSettings
 from duebell_shared.settings import Settings
 
 from .actions.registration import Registration
-from .log import emit, to_stdout
+from .log import LogLine, emit, to_stdout
 from .worker import LambdaContext, Worker
 
 if "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # in any other process, its owner sets up the log
@@ -103,7 +102,7 @@ def prepare_snapshot() -> None:
         connected_backend()
         load(os.environ.get("DUEBELL_WORKER", ""))
     except (Exception, SystemExit) as error:  # noqa: BLE001 (the user's code)
-        emit("not_in_snapshot", level=logging.WARNING, error=f"{type(error).__name__}: {error}")
+        emit(LogLine.NOT_IN_SNAPSHOT, error=f"{type(error).__name__}: {error}")
 
 
 @cache

@@ -10,7 +10,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from enum import Enum
 from functools import cache
+from logging import ERROR, INFO, WARNING
 from typing import Any
 
 from duebell_shared import log_lines
@@ -29,9 +31,70 @@ class _Invocation:
     request: str | None = None
 
 
-def emit(event: str, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Log an event with its fields; those that are None are left out."""
-    log_lines.log_event(_LOGGER, event, level=level, **fields)
+class LogLine(Enum):
+    """The lines of the log: usual level and meaning. The name in lower case is the line's `event`."""
+
+    CALENDAR_MISSING = (
+        WARNING,
+        "The calendar of a recurring task is not there, so the task runs on holidays, too",
+    )
+    CALENDAR_NOT_READ = WARNING, "A calendar could not be read, so the task is given back and tried again"
+    FOLLOW_UP_ADDED = INFO, "A task has ended, and its follow-up was added"
+    FOLLOW_UP_NOT_ADDED = ERROR, "A follow-up could not be added. Each run tries again"
+    FOLLOW_UP_REFUSED = ERROR, "A follow-up cannot be added, for good"
+    HEALTH_SERVED = INFO, "A process answers health checks at this host and port"
+    LANE_TROUBLE = WARNING, "A call for a lane failed. At level ERROR, the lane rests"
+    LEASE_LOST = WARNING, "The run was so slow that another run took its lanes over"
+    LIMITS_NOT_READ = WARNING, "The limits of actions could not be read. The last ones that were read hold"
+    LOOK_FAILED = ERROR, "A process could not read the arming record. It tries again"
+    METRICS = INFO, "The metrics for CloudWatch"
+    NOT_ARMED = ERROR, "The rule could not be set. Tasks run, and the rule is set later"
+    NOT_CLAIMED = ERROR, "A task could not be claimed. It is tried again"
+    NOT_IN_SNAPSHOT = (
+        WARNING,
+        "The worker could not be prepared in the snapshot of SnapStart, so its start takes longer",
+    )
+    NOT_LIMITED = WARNING, "The state of an action's limit could not be read or written. It is tried again"
+    NOT_RENEWED = WARNING, "The lease could not be renewed. The run tries again"
+    NOT_SHARED = WARNING, "Lanes could not be handed to further runs"
+    NOT_WATCHED = WARNING, "The arming record could not be read during a run. The run tries again"
+    PASSED_OVER = (
+        WARNING,
+        "A task of a dead run cannot be claimed by this version, and is tried again every five minutes",
+    )
+    PLACES_LOST = (
+        ERROR,
+        "Attempts that go on after their time-out keep half of the places of a process, so the process ends",
+    )
+    PROCESS_STARTED = INFO, "A process starts"
+    PROCESS_DRAINS = INFO, "A process starts no more tasks, and waits for those under way"
+    PROCESS_ENDED = INFO, "A process ends"
+    RESERVATION_DROPPED = INFO, "The reservation of a task was not confirmed in time, so the task is not run"
+    RESULT_NOT_KEPT = WARNING, "The result of an action is too large, or has no JSON form"
+    RUN = INFO, "A run has ended, with its counts and its lateness"
+    RUN_DIED = ERROR, "A run died, and this one takes its lanes over"
+    RUN_FAILED = ERROR, "AWS was unavailable. The run is tried again"
+    SCHEMA_LEFT_OUT = WARNING, "The payload of an action has no JSON schema, so clients do not check it"
+    SHARED = INFO, "A run handed lanes to further runs"
+    TASK = INFO, "An attempt has ended. At level WARNING, its task failed for good"
+    TIMED_OUT = WARNING, "An attempt took longer than its time-out"
+    UNREADABLE = (
+        ERROR,
+        "This version cannot read an item. It is tried again every five minutes, by the version that then "
+        "runs",
+    )
+    UNRECORDED = ERROR, "A task's outcome could not be written. Its action may be called once more"
+    WAITS_FOR_LEASE = (
+        WARNING,
+        "Another try of the same invocation holds lanes, and this one waits for the end of its lease",
+    )
+    WORKER_DID_NOT_START = ERROR, "The worker's code could not be imported"
+    WORKER_NOT_REGISTERED = WARNING, "The worker could not make itself known to clients"
+
+
+def emit(line: LogLine, *, level: int | None = None, **fields: Any) -> None:
+    """Log a line, at its usual level or the one given. Fields that are None are left out."""
+    log_lines.log_event(_LOGGER, line.name.lower(), level=level or line.value[0], **fields)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, NEVER
 from duebell_shared.tasks.task import STARTS_WITHIN
 
-from .log import emit
+from .log import LogLine, emit
 from .run.report import PARTS, Outcome
 
 NAMESPACE = "duebell"
@@ -121,7 +121,7 @@ class Metrics:
         }
         stamp = {"Timestamp": round(now.timestamp() * 1000), "CloudWatchMetrics": [directive]}
         fields: dict[str, Any] = {"_aws": stamp, **dimensions, **values}
-        emit("metrics", **fields)
+        emit(LogLine.METRICS, **fields)
 
 
 def queue_metrics(

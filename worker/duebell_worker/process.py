@@ -5,7 +5,6 @@ from time to time, and claims lanes just before something is due in them. The ru
 tasks, so that the Lambda runs them if the process is gone.
 """
 
-import logging
 import sys
 import uuid
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import msgspec
 from duebell_shared.backoff import pauses
 from duebell_shared.bell.run_rules import LEASE
 from duebell_shared.errors import AwsError, NotArmed, NotDeployed
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 from duebell_worker.run.lease import new_run_id
 from duebell_worker.run.waits import LOOK_EVERY, time_to_claim
 from duebell_worker.worker import Worker
@@ -84,7 +83,7 @@ class Process:
         """
         self._read_record()
         self._worker.register()
-        emit("process_started")
+        emit(LogLine.PROCESS_STARTED)
         while self.stop_at is None:
             try:
                 pause = self._go_on()
@@ -100,7 +99,7 @@ class Process:
         while self._abandoned and self._now() < leave_at:
             self._sleep(leave_at)
         unfinished = self.unfinished + self._abandoned
-        emit("process_ended", unfinished=unfinished)
+        emit(LogLine.PROCESS_ENDED, unfinished=unfinished)
         return not unfinished
 
     @property
@@ -115,7 +114,7 @@ class Process:
             # In this order: a run that sees `stop_at` then reads the new `leave_at`.
             self.leave_at = now + self._drain_for
             self.stop_at = now
-            emit("process_drains", ends_by=self.leave_at)
+            emit(LogLine.PROCESS_DRAINS, ends_by=self.leave_at)
 
     def health(self) -> Health:
         """Tell how the process is. It is not well if it could not read the record for the time of a lease."""
@@ -135,7 +134,7 @@ class Process:
         lost, places = self._worker.lost_places, self._worker._concurrency  # noqa: SLF001
         if 2 * lost >= places and not self.is_worn_out:
             self.is_worn_out = True
-            emit("places_lost", level=logging.ERROR, lost=lost, places=places)
+            emit(LogLine.PLACES_LOST, lost=lost, places=places)
             self.drain()
 
     def note_contact(self) -> None:
@@ -185,8 +184,8 @@ class Process:
         """Log a failure. Returns the pause until the next try."""
         pause = next(self._pauses)
         self._error = str(error)
-        event = "run_failed" if self._run_id else "look_failed"
-        emit(event, level=logging.ERROR, run=self._run_id, error=self._error, trying_again_in=pause)
+        line = LogLine.RUN_FAILED if self._run_id else LogLine.LOOK_FAILED
+        emit(line, run=self._run_id, error=self._error, trying_again_in=pause)
         return timedelta(seconds=pause)
 
 

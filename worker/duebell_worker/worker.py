@@ -1,6 +1,5 @@
 """The worker: a set of actions, and the run that the rule's ring starts."""
 
-import logging
 import os
 import uuid
 from collections.abc import Callable
@@ -39,7 +38,7 @@ from .actions.handles import (
     new_action,
 )
 from .actions.registration import Registration
-from .log import emit, invocation
+from .log import LogLine, emit, invocation
 from .metrics import Metrics
 from .run.attempt import Attempt, Wake
 from .run.context import Deliver, Host, Pool, RunContext, ThreadPool, end_of_run
@@ -347,7 +346,7 @@ class Worker:
                     if tries == _MORE_TRIES or _time_left(context) < 2 * RESERVE:
                         raise  # and Lambda invokes again
                     wait = pause(tries, 2.0, 32.0, 4.0)
-                    emit("run_failed", level=logging.ERROR, run=id, error=str(error), trying_again_in=wait)
+                    emit(LogLine.RUN_FAILED, run=id, error=str(error), trying_again_in=wait)
                     self.backend.sleep(wait)
         answer: dict[str, Any] = msgspec.to_builtins(report, enc_hook=time_text)
         return answer

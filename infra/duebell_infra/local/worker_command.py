@@ -68,10 +68,10 @@ def worker(
     with ExitStack() as running:
         process = Process(worker_here(context, actions), drain_for=timedelta(seconds=drain_seconds))
         if health_port is not None:
-            from duebell_worker.log import emit  # noqa: PLC0415
+            from duebell_worker.log import LogLine, emit  # noqa: PLC0415
 
             port = running.enter_context(serving_health(health_host, health_port, process.health))
-            emit("health_served", host=health_host, port=port)
+            emit(LogLine.HEALTH_SERVED, host=health_host, port=port)
         running.enter_context(_drained_by_signal(process.drain))
         try:
             status = Exit.DONE if process.run() else Exit.SOME_FAILED

@@ -1,7 +1,6 @@
 """An action: the named function that handles a task."""
 
 import inspect
-import logging
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from functools import cached_property, update_wrapper
@@ -18,7 +17,7 @@ from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import AddFields, NewTask
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.parameters import InvalidPayload, may_convert
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 
 from .parameters import Parameters
 
@@ -155,7 +154,7 @@ class Action(Generic[_P, _R]):
             schema = self._parameters.schema()
             msgspec.json.encode(schema)
         except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
-            emit("schema_left_out", level=logging.WARNING, action=self.name, error=str(error))
+            emit(LogLine.SCHEMA_LEFT_OUT, action=self.name, error=str(error))
             return {}
         return schema
 

@@ -5,7 +5,6 @@ The start of a bundle costs one read. It writes only if the record differs, as a
 
 import hashlib
 import json
-import logging
 import os
 import platform
 import uuid
@@ -27,7 +26,7 @@ from duebell_shared.tasks.worker_record import (
     WorkerRecord,
 )
 from duebell_worker.actions.action import Action
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 from duebell_worker.run.attempt import describe_error
 
 #: The file of a bundle that has `version`, a digest of its contents, and `duebell`, the release in it.
@@ -124,7 +123,7 @@ class Registration:
     def fail(self, error: BaseException) -> None:
         """After an import that failed: write the error, and arm the rule, so that it rings for a next try."""
         failure = describe_error(error)
-        emit("worker_did_not_start", level=logging.ERROR, error=f"{failure.type}: {failure.message}")
+        emit(LogLine.WORKER_DID_NOT_START, error=f"{failure.type}: {failure.message}")
         self._write(lambda record: record.failed(self._mark, failure))
         self._arm()
 
@@ -133,7 +132,7 @@ class Registration:
         try:
             return self._backend.store.read(WorkerRecord, consistent=consistent)
         except DuebellError as error:
-            emit("worker_not_registered", level=logging.WARNING, error=str(error))
+            emit(LogLine.WORKER_NOT_REGISTERED, error=str(error))
             return None
 
     def _write(self, change: Callable[[WorkerRecord], WorkerRecord]) -> None:
@@ -147,7 +146,7 @@ class Registration:
                     self._record = swapped
                     return
             except DuebellError as error:
-                emit("worker_not_registered", level=logging.WARNING, error=str(error))
+                emit(LogLine.WORKER_NOT_REGISTERED, error=str(error))
                 return
             self._record = self._read(consistent=True)
 
@@ -155,7 +154,7 @@ class Registration:
         try:
             self._backend.armer.ensure()
         except DuebellError as error:
-            emit("not_armed", level=logging.ERROR, error=str(error))
+            emit(LogLine.NOT_ARMED, error=str(error))
 
 
 def _kind_of(action: Action[..., Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.checks import RESERVED
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
+from duebell_worker.log import LogLine
 
 from .attempt import Attempt, Ended
 from .context import RunContext
@@ -199,7 +200,7 @@ class Attempts:
             self._take_result(future)
         for attempt, recorded in self._performer.leave(list(self._under_way.values())):
             if isinstance(recorded, BaseException):
-                self._log_error("unrecorded", attempt, recorded)
+                self._log_error(LogLine.UNRECORDED, attempt, recorded)
             elif recorded:
                 self._count(recorded)
         self._under_way.clear()
@@ -229,7 +230,7 @@ class Attempts:
         """
         attempt = self._under_way.pop(future)
         if error := future.exception():
-            self._log_error("unrecorded" if attempt.stored else "not_claimed", attempt, error)
+            self._log_error(LogLine.UNRECORDED if attempt.stored else LogLine.NOT_CLAIMED, attempt, error)
             is_of_aws = isinstance(error, AwsError)
             self._trouble.skip(attempt.key, until=self._context.now() + PAUSE if is_of_aws else None)
             if attempt.ended and is_of_aws:
@@ -255,15 +256,15 @@ class Attempts:
         if task.queued:
             self.put_back[task.lane, task.id] = queue_key(task)
 
-    def _log_error(self, event: str, attempt: Attempt, error: BaseException) -> None:
+    def _log_error(self, line: LogLine, attempt: Attempt, error: BaseException) -> None:
         if not isinstance(error, Exception):
             raise error
         if isinstance(error, NotDeployed):
             self.not_deployed = error
         if isinstance(error, UnreadableTask):
-            event = "unreadable"
+            line = LogLine.UNREADABLE
         said = str(error) if isinstance(error, DuebellError) else repr(error)  # a bug of ours
-        self._context.log(event, level=logging.ERROR, id=attempt.key.id, error=said)
+        self._context.log(line, id=attempt.key.id, error=said)
 
     def _count(self, ended: Ended) -> None:
         before, after, outcome = ended.started, ended.task, ended.outcome
@@ -274,7 +275,7 @@ class Attempts:
         if (metrics := self._context.metrics) and outcome is not Outcome.LIMITED:
             metrics.count(before.action, outcome, lateness, parts, self._context.now())
         self._context.log(
-            "task",
+            LogLine.TASK,
             level=logging.WARNING if outcome is Outcome.FAILED else logging.INFO,
             id=before.id,
             action=before.action,

@@ -1,6 +1,5 @@
 """Everything that the parts of one run share: its id, its actions, its places and its end."""
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime, timedelta
@@ -14,7 +13,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.run_rules import RESERVE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import Action
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 from duebell_worker.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -126,12 +125,12 @@ class RunContext(msgspec.Struct, frozen=True, kw_only=True, eq=False, dict=True)
     def is_out_of_time(self) -> bool:
         return self.stop_at is not None and self.now() >= self.stop_at
 
-    def log(self, event: str, *, level: int = logging.INFO, **fields: Any) -> None:
-        emit(event, level=level, run=self.id, **fields)
+    def log(self, line: LogLine, *, level: int | None = None, **fields: Any) -> None:
+        emit(line, level=level, run=self.id, **fields)
 
-    def warn(self, event: str, error: Exception, **fields: Any) -> None:
+    def warn(self, line: LogLine, error: Exception, **fields: Any) -> None:
         """Log an error that does not end the run."""
-        self.log(event, level=logging.WARNING, error=str(error), **fields)
+        self.log(line, error=str(error), **fields)
 
 
 def end_of_run(now: datetime, time_left: timedelta | None) -> tuple[datetime | None, datetime | None]:

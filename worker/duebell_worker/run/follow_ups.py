@@ -1,6 +1,5 @@
 """Adds the follow-ups of tasks that have ended, and stores the result on these tasks."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -27,6 +26,7 @@ from duebell_shared.tasks.fields import IfExists
 from duebell_shared.tasks.follow_up import Cause, Owed
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.task import Task, queue_key
+from duebell_worker.log import LogLine
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
 
@@ -194,11 +194,15 @@ class FollowUps:
             return
         if isinstance(result, Task):
             self._context.log(
-                "follow_up_added", id=task.id, action=task.action, follow_up=result.id, adds=result.action
+                LogLine.FOLLOW_UP_ADDED,
+                id=task.id,
+                action=task.action,
+                follow_up=result.id,
+                adds=result.action,
             )
             return
-        event = "follow_up_refused" if isinstance(result, _FOR_GOOD) else "follow_up_not_added"
-        self._context.log(event, level=logging.ERROR, id=task.id, error=_said(result))
+        line = LogLine.FOLLOW_UP_REFUSED if isinstance(result, _FOR_GOOD) else LogLine.FOLLOW_UP_NOT_ADDED
+        self._context.log(line, id=task.id, error=_said(result))
 
 
 def _said(error: Exception) -> str:

@@ -26,7 +26,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lease import Lease
 
@@ -118,7 +118,7 @@ class Trouble:
             trouble.rests = trouble.rests or trouble.failed[call] >= _IN_A_ROW
             trouble.until = now + (_rest(trouble.since, now) if trouble.rests else PAUSE)
         emit(
-            "lane_trouble",
+            LogLine.LANE_TROUBLE,
             level=logging.ERROR if trouble.rests else logging.WARNING,
             run=self._run,
             lane=lane,

@@ -28,6 +28,7 @@ from duebell_shared.errors import AwsError
 from duebell_shared.instants import FIRST, NEVER
 from duebell_shared.limits.limits import MOST_AT_A_TIME, Limit, Limits, Semaphore, parked_until, reopening
 from duebell_shared.tasks.task import QueueKey
+from duebell_worker.log import LogLine
 from duebell_worker.run.attempt import Attempt, Ended, as_run, without_attempt
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Batcher
@@ -99,7 +100,7 @@ class Limiter:
             except AwsError as error:
                 if self._limits is None:
                     raise
-                self._context.warn("limits_not_read", error)
+                self._context.warn(LogLine.LIMITS_NOT_READ, error)
         released: Mapping[datetime, str] = {}
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
@@ -142,7 +143,7 @@ class Limiter:
             try:
                 self._semaphores[action] = self._store.read(Semaphore, action)
             except AwsError as error:
-                self._context.warn("not_limited", error, action=action)
+                self._context.warn(LogLine.NOT_LIMITED, error, action=action)
         return lines
 
     def take(self, attempts: _Attempts) -> None:
@@ -221,7 +222,7 @@ class Limiter:
         except BaseException as error:  # noqa: BLE001 (the run waits for each of these attempts)
             left = [attempt for attempt in attempts if not attempt.over.done()]
             if isinstance(error, AwsError):
-                self._context.warn("not_limited", error, action=action)
+                self._context.warn(LogLine.NOT_LIMITED, error, action=action)
                 self._renewed_for = FIRST
                 self._hold(action, left, [self._soon() for _ in left])
                 return

@@ -11,7 +11,6 @@ time: it may have killed its process.
 """
 
 import heapq
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
@@ -19,6 +18,7 @@ from duebell_shared.bell.run_rules import MOST_HELD, WATCH
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
+from duebell_worker.log import LogLine
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
@@ -173,7 +173,7 @@ class Unclaimed:
         found = self._lanes.tasks_of([key])
         is_changed = any(queue_key(task) != key for task in found.values())
         if not is_changed and not self._settled(found):
-            self._context.log("passed_over", level=logging.WARNING, id=key.id)
+            self._context.log(LogLine.PASSED_OVER, id=key.id)
             self._lanes.trouble.skip(key)
 
     def go_on(self, may_start: Callable[[QueueKey], bool]) -> None:
@@ -209,7 +209,7 @@ class Unclaimed:
         results = self._lanes.save([(task, None) for task in expired.values()])
         for (key, task), is_dropped in zip(expired.items(), results, strict=True):
             if is_dropped is True:
-                self._context.log("reservation_dropped", id=task.id, action=task.action)
+                self._context.log(LogLine.RESERVATION_DROPPED, id=task.id, action=task.action)
             else:
                 self._lanes.trouble.skip(key, until=self._context.now() + _SHORTEST)
 

@@ -4,7 +4,6 @@ Several threads' writes at the same time go in one batch. Nothing is written onc
 run waits for `over` of each attempt, so `over` is always set in the end.
 """
 
-import logging
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +18,7 @@ from duebell_shared.errors import AwsError, AwsUnavailable
 from duebell_shared.queue.store import AT_ONCE
 from duebell_shared.tasks.task import Task
 from duebell_worker.actions.action import TimedOut
-from duebell_worker.log import attempt_of
+from duebell_worker.log import LogLine, attempt_of
 from duebell_worker.run.attempt import (
     NO_RESULT,
     STOPPING,
@@ -108,10 +107,10 @@ class Performer:
             task = attempt.stored[-1]
             try:
                 if not self._context.backend.attach_calendar(task):
-                    self._context.log("calendar_missing", level=logging.WARNING, id=task.id)
+                    self._context.log(LogLine.CALENDAR_MISSING, id=task.id)
                 ready.append(attempt)
             except AwsError as error:
-                self._context.warn("calendar_not_read", error, id=task.id)
+                self._context.warn(LogLine.CALENDAR_NOT_READ, error, id=task.id)
                 self._lanes.trouble.skip(attempt.key, until=self._context.now() + _AGAIN)
                 attempt.ended = Ended(as_run(attempt), task.given_back(), Outcome.LIMITED)
                 self._outcomes(attempt)
@@ -229,7 +228,7 @@ class Performer:
         lost = sum(attempt.has_lost_place(now) for attempt in overrunning)
         for attempt in late:
             attempt.tell_to_stop()
-            self._context.log("timed_out", level=logging.WARNING, id=attempt.key.id, lost=lost)
+            self._context.log(LogLine.TIMED_OUT, id=attempt.key.id, lost=lost)
         if self._context.host:
             self._context.host.note_lost_places()
         self.record(late)
@@ -308,7 +307,7 @@ class Performer:
     ) -> Ended:
         action, now, random = self._actions[started.action], self._context.now(), self._context.random
         if result.error and error is None:
-            self._context.log("result_not_kept", level=logging.WARNING, id=started.id, error=result.error)
+            self._context.log(LogLine.RESULT_NOT_KEPT, id=started.id, error=result.error)
         return after_attempt(started, error, action, now=now, keep=self._keep, random=random, result=result)
 
     def record(self, attempts: Sequence[Attempt]) -> None:

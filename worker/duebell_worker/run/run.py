@@ -4,7 +4,6 @@ The run's own thread reads the queue, hands tasks to the pool and keeps the leas
 stays for tasks that are due soon. If more is due than it can do in time, it hands lanes to further runs.
 """
 
-import logging
 from collections.abc import Collection
 from contextlib import closing
 from datetime import datetime, timedelta
@@ -18,7 +17,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
-from duebell_worker.log import emit
+from duebell_worker.log import LogLine, emit
 from duebell_worker.metrics import queue_metrics
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
@@ -54,7 +53,7 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
             run = _Run(context, lanes)
             report, measured = run.execute(), run.measured
         _outlast_late_setting(context)
-    emit("run", **msgspec.structs.asdict(report))
+    emit(LogLine.RUN, **msgspec.structs.asdict(report))
     if context.metrics:
         now = context.now()
         context.metrics.end(
@@ -140,7 +139,7 @@ class _Run:
                 self._waits.wait_for_due(next_due)
         except LeaseLost:
             lost = True
-            self._context.log("lease_lost", level=logging.WARNING, still_running=self._attempts.abandon())
+            self._context.log(LogLine.LEASE_LOST, still_running=self._attempts.abandon())
         self._limiter.close()
         record = self._backend.armer.ensure(None if lost else self._lease.seen)
         self._backend.armer.start_run_if_late(record)

@@ -9,7 +9,6 @@ costs money. Solution: the first of them that has room says in the arming record
 Each other run gives its lanes to that run when it only waits, or when its time is over.
 """
 
-import logging
 import math
 from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
@@ -21,6 +20,7 @@ from duebell_shared.bell.run_rules import MEASURING, WATCH, done_in_time
 from duebell_shared.errors import AwsError, NotArmed
 from duebell_shared.instants import NEVER
 from duebell_shared.tasks.task import Task
+from duebell_worker.log import LogLine
 from duebell_worker.run.attempts import Attempts
 from duebell_worker.run.context import RunContext
 from duebell_worker.run.lanes import Lanes
@@ -43,7 +43,7 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     if lease.claim_at:
         # It waits with the watchdog armed, as far as the time allows.
         log = partial(context.log, request=request_of(context.id))
-        log("waits_for_lease", level=logging.WARNING, lease_ends=lease.claim_at)
+        log(LogLine.WAITS_FOR_LEASE, lease_ends=lease.claim_at)
         arm_watchdog(context, lease)
         until = min(lease.claim_at, context.stop_at or NEVER)
         while (left := until - context.now()).total_seconds() > 0:  # waits longer if the clock is set back
@@ -56,7 +56,7 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
 def log_died(context: RunContext, lease: Lease) -> None:
     for run, lease_ended in lease.died.items():
         request = request_of(run)
-        context.log("run_died", level=logging.ERROR, died=run, request=request, lease_ended=lease_ended)
+        context.log(LogLine.RUN_DIED, died=run, request=request, lease_ended=lease_ended)
     if lease.died and context.metrics:  # at once: what killed the other run may kill this one
         context.metrics.write(context.now(), DeadRuns=len(lease.died))
 
@@ -73,7 +73,7 @@ def arm_watchdog(context: RunContext, lease: Lease) -> None:
         try:
             lease.arm()
         except (NotArmed, AwsError) as error:
-            context.log("not_armed", level=logging.ERROR, error=str(error))
+            context.log(LogLine.NOT_ARMED, error=str(error))
         else:
             return
 
@@ -159,7 +159,7 @@ class Waits:
         try:
             self._lease.stop_taking_over()
         except (AwsError, NotArmed) as error:
-            self._context.warn("not_watched", error)
+            self._context.warn(LogLine.NOT_WATCHED, error)
 
     def _wait(
         self,
@@ -203,7 +203,7 @@ class Waits:
         except (AwsError, NotArmed) as error:
             if not self._lease.is_held():
                 raise LeaseLost from error
-            self._context.warn("not_renewed", error)
+            self._context.warn(LogLine.NOT_RENEWED, error)
             self._renew_at = self._context.now() + _RENEW_AGAIN
         else:
             self._renew_at = self._lease.renew_at
@@ -232,7 +232,7 @@ class Waits:
                 return False
             self._lease.clear()
         except (AwsError, NotArmed) as error:
-            self._context.warn("not_watched", error)
+            self._context.warn(LogLine.NOT_WATCHED, error)
             return False
         return True
 
@@ -327,7 +327,7 @@ class Shares:
         try:
             lanes = self._context.backend.armer.read().lanes
         except (AwsError, NotArmed) as error:
-            self._context.warn("not_shared", error)
+            self._context.warn(LogLine.NOT_SHARED, error)
             return 0
         owners = {lane.owner for lane in lanes if not lane.is_free(now)} - {self._context.id}
         to_come = [share for share in self._handed_over if all(lanes[number].due <= now for number in share)]
@@ -358,10 +358,10 @@ class Shares:
             self._lease.clear()
             self._lease.hand_over(self._lanes.heads(lanes))
         except (AwsError, NotArmed) as error:
-            self._context.warn("not_shared", error, lanes=lanes)
+            self._context.warn(LogLine.NOT_SHARED, error, lanes=lanes)
         if set(lanes).isdisjoint(self._lease.lanes):
             self._handed_over += ready
-            self._context.log("shared", lanes=lanes, runs=len(ready))
+            self._context.log(LogLine.SHARED, lanes=lanes, runs=len(ready))
             for share in ready:
                 if self._function:
                     self._function.start(share)

@@ -43,7 +43,7 @@ def test_verify_makes_the_requests_that_it_made_before(
     def note(params: Any, model: Any, **_: Any) -> None:
         left_out = {"TableName", "ExpressionAttributeNames"}
         shown = {name: params[name] for name in sorted(params.keys() - left_out)}
-        requests.append(f"{model.name} {json.dumps(shown, default=lambda _: 'bytes')}\n")
+        requests.append(f"{model.name} {json.dumps(shown, default=lambda _: 'bytes', sort_keys=True)}\n")
 
     account.session.events.register("provide-client-params", note)
     for finding in account.findings():

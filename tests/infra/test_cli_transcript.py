@@ -18,6 +18,8 @@ from duebell_editor.cli.program import run
 from duebell_infra import commands
 from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.deploy import deploy
+from duebell_infra.errors import AlreadyRunning
+from duebell_infra.local import service
 from duebell_shared.deliveries.delivery import delivery_of
 from tests.support import create_function, let_ring
 from tests.transcript import compare, masked
@@ -82,6 +84,14 @@ def build(actions: str | None, target: object, *, environment: Any = None, **giv
     return Bundle(**made, deliveries=deliveries, notes=("not compiled",) if given["requirements"] else ())
 
 
+def serve(state: Path, **given: Any) -> str:
+    """Tell how the stack of this machine is to be served, unless it runs already."""
+    if state.name == "taken":
+        raise AlreadyRunning(f"the stack in {state} runs already")
+    print("> serve", json.dumps([state, given], default=lambda one: "" if callable(one) else str(one)))
+    return "ready\n"
+
+
 def test_commands_print_and_ask_of_aws_what_they_did_before(
     session: boto3.Session,
     monkeypatch: pytest.MonkeyPatch,
@@ -96,6 +106,8 @@ def test_commands_print_and_ask_of_aws_what_they_did_before(
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda *call: aws.answer(*call))  # noqa: PLW0108 (a method)
     for module in (commands, deploy):
         monkeypatch.setattr(module, "build", build)
+    monkeypatch.setattr(service, "serve", serve)
+    monkeypatch.setattr(service, "start", lambda state, arguments: serve(state, arguments=arguments))
     for line in re.findall(r"(?m)^[#$] .*$", FILE.read_text(encoding="utf-8")):
         operation, _, text = line[2:].partition(" ")
         out = ""
@@ -107,6 +119,7 @@ def test_commands_print_and_ask_of_aws_what_they_did_before(
             out = f"{masked(''.join(capsys.readouterr()))}exit {ended.value.code}\n"
         elif operation == "file":
             name, _, content = text.partition(" ")
+            Path(name).parent.mkdir(exist_ok=True)
             Path(name).write_text(content, encoding="utf-8")
         else:
             aws.given[operation].append(text)

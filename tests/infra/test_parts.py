@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 import zipfile  # noqa: F401
+from datetime import UTC, datetime, timedelta  # noqa: F401
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +18,10 @@ import pytest
 import duebell_editor.http
 from duebell_infra.bundle import bundle, dependencies, import_check, import_check_child, sources  # noqa: F401
 from duebell_infra.bundle.target import Architecture, Place, Target  # noqa: F401
+from duebell_infra.deploy.deploy import Deployment
+from duebell_infra.deploy.parameters import settings_of
 from duebell_infra.local import ministack, service
+from duebell_infra.local import stack as local_stack
 from duebell_infra.local.state import StateFolder
 from duebell_shared.deliveries.delivery import deliveries_in
 from duebell_shared.settings import Settings
@@ -100,6 +105,12 @@ class Part:
     def sources(self) -> set[Path]:
         return set()
 
+    def start(self) -> None:
+        print("> start")
+
+    def stop(self) -> None:
+        print("> stop")
+
 
 def served(**given: Any) -> None:
     """Serve the stack in `state`, with these options."""
@@ -122,6 +133,39 @@ def stopped(folder: StateFolder) -> None:
         stack.start()
         print(stack.is_running)
         stack.stop()
+
+
+def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
+    """Start the stack of this machine in memory, reload its worker, and stop it; what it says of itself."""
+    variables = {
+        "DUEBELL_WORKER": given.get("actions") or "",
+        "DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}',
+    }
+    client = SimpleNamespace(
+        get_function_configuration=lambda **asked: (
+            print(">", asked) or {"Environment": {"Variables": variables}}
+        ),
+        get_queue_url=lambda **asked: {"QueueUrl": f"https://{asked['QueueName']}"},
+        invoke=lambda **asked: print("> invoke", asked),
+    )
+
+    def deploy(_: object, deployment: Deployment, *, say: Any, synced: Any) -> Settings:
+        print(">", deployment)
+        say("deployed")
+        synced("synced")
+        return settings_of(deployment.name, deployment.parameters)
+
+    status = SimpleNamespace(status=lambda: SimpleNamespace(rings_at=rings_at))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(local_stack, "MiniStack", Part)
+        patched.setattr(local_stack, "embedded_session", lambda *_: SimpleNamespace(client=lambda _: client))
+        patched.setattr(local_stack, "deploy", deploy)
+        patched.setattr(local_stack, "Editor", lambda *_, **__: status)
+        made = local_stack.EmbeddedStack(Path("state"), **given, say=print, synced=print)
+        with made as stack:
+            stack.reload()
+            told = [stack.actions, stack.deliveries[0].name, stack.intake_url, stack.environment]
+            return [*told, sorted(stack.sources()), stack.is_running, stack.worker_log]
 
 
 def serve_editor(_: object, host: str, port: int, *, token: str | None, started: Any) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import duebell_editor.http
+from duebell import Worker  # noqa: F401
 from duebell_infra.bundle import bundle, dependencies, import_check, import_check_child, sources  # noqa: F401
 from duebell_infra.bundle.target import Architecture, Place, Target  # noqa: F401
 from duebell_infra.deploy.deploy import Deployment
@@ -23,6 +24,7 @@ from duebell_infra.deploy.parameters import settings_of
 from duebell_infra.local import ministack, service
 from duebell_infra.local import stack as local_stack
 from duebell_infra.local.state import StateFolder
+from duebell_infra.testing import Bell, InlinePool, Rehearsal  # noqa: F401
 from duebell_shared.deliveries.delivery import deliveries_in
 from duebell_shared.settings import Settings
 from tests.infra.test_guard import HERE, KEY, SIGNED, ask, signed_by  # noqa: F401
@@ -137,14 +139,12 @@ def stopped(folder: StateFolder) -> None:
 
 def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
     """Start the stack of this machine in memory, reload its worker, and stop it; what it says of itself."""
-    variables = {
-        "DUEBELL_WORKER": given.get("actions") or "",
-        "DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}',
+    variables = {"DUEBELL_WORKER": given.get("actions") or ""}
+    found = {
+        "Environment": {"Variables": {**variables, "DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}'}}
     }
     client = SimpleNamespace(
-        get_function_configuration=lambda **asked: (
-            print(">", asked) or {"Environment": {"Variables": variables}}
-        ),
+        get_function_configuration=lambda **asked: print(">", asked) or found,
         get_queue_url=lambda **asked: {"QueueUrl": f"https://{asked['QueueName']}"},
         invoke=lambda **asked: print("> invoke", asked),
     )
@@ -166,6 +166,21 @@ def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
             stack.reload()
             told = [stack.actions, stack.deliveries[0].name, stack.intake_url, stack.environment]
             return [*told, sorted(stack.sources()), stack.is_running, stack.worker_log]
+
+
+def rehearse(*lengths: dict[str, float]) -> Any:
+    """What comes of the actions in app.py while these times pass."""
+    import app  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    with Rehearsal(app.worker) as stage:
+        print(*stage.deploy().steps, sep="\n")
+        for action in ("once", "fails", "tell"):
+            stage.editor.add(action, due=timedelta(minutes=1), payload={"n": 1}, id=action)
+        ran = [len(stage.let_time_pass(timedelta(**length))) for length in lengths]
+        listed = stage.editor.list().tasks
+        tasks = [f"{one.id} {one.status} {one.due:%d %H:%M} {one.attempt}" for one in listed]
+        runs = [f"{one.done} {one.retried} {one.failed} {one.rings_at}" for one in stage.reports]
+        return [ran, str(stage.now), tasks, [one.body for one in stage.delivered], runs]
 
 
 def serve_editor(_: object, host: str, port: int, *, token: str | None, started: Any) -> None:

@@ -178,9 +178,9 @@ def rehearse(*lengths: dict[str, float]) -> Any:
             stage.editor.add(action, due=timedelta(minutes=1), payload={"n": 1}, id=action)
         ran = [len(stage.let_time_pass(timedelta(**length))) for length in lengths]
         listed = stage.editor.list().tasks
-        tasks = [f"{one.id} {one.status} {one.due:%d %H:%M} {one.attempt}" for one in listed]
-        runs = [f"{one.done} {one.retried} {one.failed} {one.rings_at}" for one in stage.reports]
-        return [ran, str(stage.now), tasks, [one.body for one in stage.delivered], runs]
+        tasks = [f"{one.id} {one.status} {one.due:%d %H.%M} {one.attempt}" for one in listed]
+        runs = [f"{one.done} {one.retried} {one.failed} {one.rings_at:%d %H.%M}" for one in stage.reports]
+        return [ran, f"{stage.now:%d %H.%M.%S}", tasks, [one.body for one in stage.delivered], runs]
 
 
 def serve_editor(_: object, host: str, port: int, *, token: str | None, started: Any) -> None:

@@ -32,7 +32,7 @@ from tests.transcript import compare, masked
 
 FILE = Path(__file__).with_name("parts.txt")
 MASKS = {
-    r"/tmp/duebell-[\w-]+": "<made>",
+    r"[^\"' ]*/duebell-(bundle|import|requirements)-\w+": "<made>",
     re.escape(sys.executable): "python",
     re.escape(str(Path(bundle.__file__).parents[1])): "<infra>",
     r'"beside": \{[^}]+\}': '"beside": "<libraries>"',

@@ -20,6 +20,7 @@ from duebell_infra.bundle.bundle import Bundle
 from duebell_infra.deploy import deploy
 from duebell_infra.errors import AlreadyRunning
 from duebell_infra.local import service
+from duebell_shared.aws.aws_session import QuickLoader
 from duebell_shared.deliveries.delivery import delivery_of
 from tests.support import create_function, let_ring
 from tests.transcript import compare, masked
@@ -37,7 +38,7 @@ class Aws:
 
     def __init__(self) -> None:
         self.given, self.stack = defaultdict[str, list[str]](list), dict[str, str]()
-        self.wanted, self.kind, self.others = dict[str, str](), "", BaseClient._make_api_call
+        self.wanted, self.kind, self.others = dict[str, str](), "", vars(BaseClient)["_make_api_call"]
 
     def answer(self, client: Any, operation: str, asked: Any) -> Any:
         shown = {name: value for name, value in asked.items() if name not in {"TemplateBody", "Parameters"}}
@@ -102,7 +103,7 @@ def test_commands_print_and_ask_of_aws_what_they_did_before(
     let_ring(session)
     aws, now = Aws(), ""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(account, "QuickLoader", cache(account.QuickLoader))
+    monkeypatch.setattr(account, "QuickLoader", cache(QuickLoader))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda *call: aws.answer(*call))  # noqa: PLW0108 (a method)
     for module in (commands, deploy):
         monkeypatch.setattr(module, "build", build)

@@ -1,12 +1,12 @@
 """The parts of a bundle and of the stack on this machine, without their processes: tests/infra/parts.txt."""
 
-import io  # noqa: F401
+import io
 import json
 import os
 import re
 import subprocess
 import sys
-import zipfile  # noqa: F401
+import zipfile
 from datetime import UTC, datetime, timedelta  # noqa: F401
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,10 @@ import pytest
 import duebell_editor.http
 from duebell import Worker  # noqa: F401
 from duebell_infra.bundle import bundle, dependencies, import_check, import_check_child, sources  # noqa: F401
-from duebell_infra.bundle.target import Architecture, Place, Target  # noqa: F401
+from duebell_infra.bundle.target import Architecture, Place, Target
 from duebell_infra.deploy.deploy import Deployment
 from duebell_infra.deploy.parameters import settings_of
+from duebell_infra.errors import BundleFailed
 from duebell_infra.local import ministack, service
 from duebell_infra.local import stack as local_stack
 from duebell_infra.local.state import StateFolder
@@ -37,6 +38,8 @@ MASKS = {
     re.escape(str(Path(bundle.__file__).parents[1])): "<infra>",
     r'"beside": \{[^}]+\}': '"beside": "<libraries>"',
     r"@[\w.-]+ via": "@<host> via",
+    r"choose --python [\d.]+": "choose --python <this>",
+    r"Python [\d.]+ on \w+, this machine": "<this machine>",
     r"==[\d.]+": "==<release>",
     r"\b\d\d:\d\d:\d\d\b": "<time>",
     r"DUEBELL[0-9A-F]{32}": "<key>",
@@ -56,10 +59,11 @@ class Process:
         print(
             ">", [re.sub(r"^\d+$", "<descriptor>", part) for part in command], json.dumps(told, default=str)
         )
-        for stream in (given.get("stdout"), given.get("stderr")):
+        streams: list[Any] = [given.get("stdout"), given.get("stderr")]
+        for stream in streams:
             if hasattr(stream, "write"):
                 stream.write(self.stderr.encode())
-        if self.stderr.startswith("{"):
+        if self.stderr.startswith("{") and command[-1].startswith("{"):
             Path(json.loads(command[-1])["outcome"]).write_text(self.stderr)
         if self.returncode is None and "timeout" in given:
             raise subprocess.TimeoutExpired(command, given["timeout"])
@@ -144,7 +148,7 @@ def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
         "Environment": {"Variables": {**variables, "DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}'}}
     }
     client = SimpleNamespace(
-        get_function_configuration=lambda **asked: print(">", asked) or found,
+        get_function_configuration=lambda **_: {"Environment": {"Variables": variables}},
         get_queue_url=lambda **asked: {"QueueUrl": f"https://{asked['QueueName']}"},
         invoke=lambda **asked: print("> invoke", asked),
     )
@@ -166,6 +170,25 @@ def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
             stack.reload()
             told = [stack.actions, stack.deliveries[0].name, stack.intake_url, stack.environment]
             return [*told, sorted(stack.sources()), stack.is_running, stack.worker_log]
+
+
+def install(folder: Path, target: Target, *, requirements: Path | None) -> dict[str, Path]:
+    """No libraries. Here there are none to be had, if a process would fail."""
+    print("> install", folder.name, target, requirements)
+    if target.place is Place.THIS_MACHINE and Process.outcome[0]:
+        raise BundleFailed("no wheels")
+    return {}
+
+
+def built(actions: str | None, **given: Any) -> Any:
+    """A bundle for Lambda, with no more than these actions in it; what is said of it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(bundle, "own_files", dict)
+        patched.setattr(bundle, "install", install)
+        made = bundle.build(actions, Target(python="3.14", architecture=Architecture.X86_64), **given)
+        with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
+            names = archive.namelist()
+        return [names, made.actions, made.files, made.notes, made.deliveries]
 
 
 def rehearse(*lengths: dict[str, float]) -> Any:

@@ -143,10 +143,8 @@ def stopped(folder: StateFolder) -> None:
 
 def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
     """Start the stack of this machine in memory, reload its worker, and stop it; what it says of itself."""
-    variables = {"DUEBELL_WORKER": given.get("actions") or ""}
-    found = {
-        "Environment": {"Variables": {**variables, "DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}'}}
-    }
+    variables = {"DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}', "DUEBELL_WORKER": ""}
+    variables |= {"DUEBELL_WORKER": given["actions"]} if "actions" in given else {}
     client = SimpleNamespace(
         get_function_configuration=lambda **_: {"Environment": {"Variables": variables}},
         get_queue_url=lambda **asked: {"QueueUrl": f"https://{asked['QueueName']}"},

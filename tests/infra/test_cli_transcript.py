@@ -103,6 +103,8 @@ def test_commands_print_and_ask_of_aws_what_they_did_before(
     let_ring(session)
     aws, now = Aws(), ""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr("duebell_worker.log.to_stdout", lambda: None)
     monkeypatch.setattr(account, "QuickLoader", cache(QuickLoader))
     monkeypatch.setattr(BaseClient, "_make_api_call", lambda *call: aws.answer(*call))  # noqa: PLW0108 (a method)
     for module in (commands, deploy):

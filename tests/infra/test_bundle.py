@@ -3,7 +3,6 @@
 import io
 import json
 import marshal
-import os
 import re
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from duebell_infra.bundle import bundle
-from duebell_infra.bundle.bundle import build, pack
+from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Target
 from duebell_infra.errors import BundleFailed
 from duebell_worker.actions.registration import BUNDLE_FILE, duebell_release
@@ -110,19 +109,3 @@ def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
     assert "no Python" in built.notes[0]
     with zipfile.ZipFile(io.BytesIO(built.data)) as archive:
         assert not [name for name in archive.namelist() if name.endswith(".pyc")]
-
-
-def test_the_bytes_follow_from_names_contents_and_what_can_be_run(tmp_path: Path) -> None:
-    one, other = {}, {}
-    for name in ("tool", "a.py"):
-        one[name], other[name] = tmp_path / f"one-{name}", tmp_path / f"other-{name}"
-        for file in (one[name], other[name]):
-            file.write_text(name)
-            file.chmod(0o700 if name == "tool" else 0o600)
-    os.utime(other["a.py"], (10**9, 10**9))
-    other["a.py"].chmod(0o644)
-
-    assert pack(one) == pack(dict(reversed(other.items())))
-    with zipfile.ZipFile(io.BytesIO(pack(one))) as archive:
-        modes = {entry.filename: entry.external_attr >> 16 & 0o777 for entry in archive.infolist()}
-    assert modes == {"a.py": 0o644, "tool": 0o755}

@@ -2,7 +2,6 @@
 
 import json
 import socket
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,9 @@ import pytest
 from bench.costs import rows
 from typer.testing import CliRunner
 
-from duebell_editor.cli.program import app, run
+from duebell_editor.cli.program import app
 from duebell_editor.simulation.cost import Usage, cost, measured
-from duebell_infra import cli, commands
-from duebell_infra.deploy.deploy import Deployment
-from duebell_infra.deploy.parameters import IN_TEMPLATE
-from duebell_infra.errors import DeployFailed
+from duebell_infra import cli
 from duebell_shared.settings import Precision
 from tests.e2e.support import duebell
 
@@ -43,48 +39,11 @@ def test_a_port_that_is_taken_is_told_with_the_option_that_chooses_another(tmp_p
     assert done.stderr.endswith("choose another with --editor-port\n")
 
 
-def test_destroy_takes_a_yes_when_nobody_can_be_asked(tmp_path: Path) -> None:
-    done = duebell("destroy", "--delete-table", folder=tmp_path)
-
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "and its table, with every task in it: give --yes" in done.stderr
-
-
 def test_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "find_spec", lambda name: None)
 
     with pytest.raises(SystemExit, match=r"duebell\[cli\]"):
         cli.main()
-
-
-@pytest.mark.parametrize(
-    ("options", "given"),
-    [
-        ("", {}),
-        ("--intake --no-snap-start", {"Intake": "yes", "SnapStart": "no"}),
-        ("--memory 512 --kept-payload 100", {"MemorySize": "512", "KeptPayload": "100"}),
-        ("--bell schedule --log-format json", {"Bell": "schedule", "LogFormat": "JSON"}),
-        ("--alarm-topic arn:aws:sns:x", {"AlarmTopicArn": "arn:aws:sns:x"}),
-        ("--env SHOP=1", {"Environment": '{"SHOP": "1"}'}),
-        ("--parameter Anything=2", {"Anything": "2"}),
-    ],
-)
-def test_each_option_of_deploy_is_the_parameter_of_its_name(
-    options: str, given: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[dict[str, str]] = []
-
-    def deploy(_: object, deployment: Deployment, **__: object) -> None:
-        seen.append(dict(deployment.parameters))
-        raise DeployFailed("seen")
-
-    monkeypatch.setattr(commands, "deploy_stack", deploy)
-    arguments = ["deploy", "--actions", "a:b", "--region", "eu-central-1", *options.split()]
-    monkeypatch.setattr(sys, "argv", ["duebell", *arguments])
-    with pytest.raises(SystemExit):
-        run()
-    assert seen == [given]
-    assert given.keys() - {"Anything"} <= IN_TEMPLATE
 
 
 def cost_of(*arguments: str) -> Any:

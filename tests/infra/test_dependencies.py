@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from duebell_infra.bundle.dependencies import core_requirements, install, requirements_of
+from duebell_infra.bundle.dependencies import core_requirements, install
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import BundleFailed
 
@@ -190,19 +190,3 @@ def test_nothing_is_built_from_source(wheels: Path, tmp_path: Path, target: Targ
     with pytest.raises(BundleFailed, match=r"no libraries .*sums.*Nothing is built from source"):
         install(tmp_path / "installed", target, requirements=requirements)
     assert not trace.exists()
-
-
-def test_what_pip_reads_is_the_file_without_duebell(tmp_path: Path) -> None:
-    file = tmp_path / "requirements.txt"
-    file.write_text(
-        "\ufeff-r base.txt\n-chere/limits.txt\n--requirement https://example.com/more.txt\n"
-        "duebell[cli]==0.1 \\\n  --hash=sha256:aa\nduebell-more\n--index-url https://example.com\n"
-    )
-    assert requirements_of(file).splitlines() == [
-        f"-r {tmp_path}/base.txt",
-        f"-c {tmp_path}/here/limits.txt",
-        "--requirement https://example.com/more.txt",
-        "",
-        "duebell-more",
-        "--index-url https://example.com",
-    ]

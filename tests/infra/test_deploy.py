@@ -169,41 +169,6 @@ def test_a_worker_that_cannot_start_is_raised_with_the_rule_armed(
         deployed(lambda: None, before=UPDATE, called=called)
 
 
-@pytest.mark.parametrize("given", ["[]", '{"A": 1}', "{"])
-def test_an_environment_that_the_worker_could_not_read_is_refused_first(deployed: Any, given: str) -> None:
-    with pytest.raises(InvalidDeployment, match="Environment: must be a JSON object of texts"):
-        deployed(failing, before={**UPDATE, "Environment": given})
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        ({"AlarmMail": "anna"}, "AlarmMail: 'anna' is not an address of mail"),
-        (
-            {"AlarmTopicArn": "oncall"},
-            "AlarmTopicArn: 'oncall' is not the ARN of an SNS topic, such as arn:aws:sns:",
-        ),
-        ({"MemorySize": "1"}, "MemorySize: must be 128 to 10240, not '1'"),
-        ({"LatenessMilliseconds": "1"}, "LatenessMilliseconds: must be 60000 or more, not '1'"),
-        ({"Tracing": "on"}, "Tracing: must be yes or no, not 'on'"),
-        ({"SubnetIds": "subnet-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
-        ({"SecurityGroupIds": "sg-1"}, "SubnetIds: and SecurityGroupIds go together: give both, or neither$"),
-    ],
-)
-def test_what_cannot_be_deployed_is_refused_before_anything_is_built(
-    deployed: Any, given: Mapping[str, str], says: str
-) -> None:
-    with pytest.raises(InvalidDeployment, match=says):
-        deployed(failing, before={**UPDATE, **given})
-
-
-def test_who_must_agree_to_be_mailed_is_told_once(deployed: Any) -> None:
-    mailed = {"AlarmMail": "a@b.c"}
-    line = "alarms: a@b.c must agree first, by the link in a mail that AWS has sent there"
-    assert line in deployed(lambda: None, before=UPDATE, parameters=mailed)
-    assert line not in deployed(lambda: None, before={**UPDATE, **mailed})
-
-
 def test_with_snap_start_the_version_is_named_and_called(deployed: Any) -> None:
     given: dict[str, str] = {}
     called: list[str] = []
@@ -225,14 +190,6 @@ def test_with_snap_start_the_version_is_named_and_called(deployed: Any) -> None:
     # And without it there is none
     deployed(update, before={**UPDATE, **given}, called=call, parameters={"SnapStart": "no"})
     assert (given["VersionKey"], called[-1]) == ("", "duebell")
-
-
-def test_what_cannot_be_a_version_is_refused_before_the_stack_is_changed(deployed: Any) -> None:
-    def update(_: object) -> None:
-        raise AssertionError("the stack was changed")
-
-    with pytest.raises(InvalidDeployment, match=r"SnapStart.* needs Python 3.12 or newer"):
-        deployed(update, before=UPDATE, python="3.11", parameters={"SnapStart": "yes"})
 
 
 @pytest.mark.usefixtures("editor")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from duebell_infra.bundle import bundle, import_check
+from duebell_infra.bundle import bundle
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.dependencies import install
 from duebell_infra.bundle.sources import Files
@@ -96,12 +96,6 @@ def test_what_the_code_delivers_to_is_known_with_its_roles(tmp_path: Path, built
         build("jobs:worker", HERE, folder=tmp_path, environment={"DUEBELL_DELIVERIES": twice})
 
 
-@pytest.mark.parametrize("source", ["worker = None", "wroker = 1"])
-def test_a_worker_that_is_none_is_refused(built: Built, source: str) -> None:
-    with pytest.raises(BundleFailed, match=r"InvalidSettings.*'jobs:worker' is not a duebell.Worker: write"):
-        built(worker=source)
-
-
 def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, tmp_path: Path) -> None:
     (tmp_path / "plugin.py").write_text("")
     computed = "from importlib import import_module\nimport_module('plug' + 'in')"
@@ -127,11 +121,6 @@ def test_a_layer_may_have_what_the_bundle_has_not(built: Built) -> None:
     assert "a layer may have it" in built("import pytest", has_layers=True)
     with pytest.raises(BundleFailed, match="--no-import skips the import"):
         built("raise ValueError", has_layers=True)
-
-
-def test_an_import_that_takes_too_long_is_told(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_check, "_LIMIT", 0.01)
-    assert "it took longer than" in built()
 
 
 def test_no_credentials_and_nothing_else_of_this_environment_is_there(

@@ -16,7 +16,7 @@ import pytest
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
-from duebell_infra.local.service import serve, start, stop, wait, ways_in
+from duebell_infra.local.service import serve, start, stop, wait
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 from duebell_shared.settings import Precision
@@ -128,14 +128,6 @@ def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch
         start(state, ["local", "--state", str(state), "--port=4803", "--editor-port=4803"])
     with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="runs already"):
         start(state, [])
-
-
-def test_the_ways_to_reach_it_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DUEBELL_STATE", raising=False)
-    lines = list(ways_in(Path(".duebell"), {"AWS_REGION": "here", "DUEBELL_TABLE": "duebell"}))
-    assert "  duebell --name local add ACTION --in 2m" in lines
-    assert lines[-1] == "  export AWS_REGION=here DUEBELL_TABLE=duebell"
-    assert "  DUEBELL_STATE='a b' duebell --name local add ACTION --in 2m" in ways_in(Path("a b"), {})
 
 
 def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

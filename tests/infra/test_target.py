@@ -8,18 +8,6 @@ from typing import Any
 import pytest
 
 from duebell_infra.bundle.target import Architecture, Place, Target
-from duebell_infra.errors import InvalidDeployment
-
-
-def test_the_most_demanding_wheels_come_first() -> None:
-    platforms = Target(architecture=Architecture.X86_64).wheel_platforms
-    assert platforms[0] == "manylinux_2_34_x86_64"
-    assert platforms[-2:] == ["manylinux_2_17_x86_64", "manylinux2014_x86_64"]
-
-
-def test_other_pythons_are_refused() -> None:
-    with pytest.raises(InvalidDeployment, match=r"3\.13, 3\.14, not on 3\.9"):
-        Target(python="3.9")
 
 
 @pytest.mark.parametrize(

@@ -83,6 +83,11 @@ def answer(url: str, method: str = "GET") -> tuple[int, str]:
 def test_the_status_tells_the_health(url: str, health: dict[str, Any]) -> None:
     status, body = answer(f"{url}/health")
     assert (status, json.loads(body)["state"]) == (200, "waiting")
+    with urllib.request.urlopen(url) as found:
+        told = {name: value for name, value in found.headers.items() if name != "Date"}
+    length = {"Content-Length": str(len(body.encode()))}
+    kind = {"Server": "duebell ", "Content-Type": "application/json", "Cache-Control": "no-store"}
+    assert told == kind | length
     health |= {"is_well": False, "error": "no answer"}
     status, body = answer(url)
     assert (status, json.loads(body)["error"]) == (503, "no answer")

@@ -59,12 +59,6 @@ def batches_that_return_nothing(account: Account) -> Told:
     return {"claim-many": (Result.SLOWER, "RETURNING was not answered")}
 
 
-def another_rule(account: Account) -> Told:
-    changing(account, "PutRule", lambda body: body.update(ScheduleExpression="cron(0 0 1 1 ? 1971)"))
-    told = "the rule was set to ring at never, and is read as cron(0 0 1 1 ? 1971)"
-    return {"rule": (Result.FAILED, told)}
-
-
 def a_rule_about_to_ring(account: Account) -> Told:
     Editor(backend=account.backend).add("act", due=timedelta(seconds=100))
     return {"rule": (Result.SKIPPED, "the rule is to ring within minutes, and is not set meanwhile")}
@@ -79,11 +73,6 @@ def deletes_whatever_is_there(account: Account) -> Told:
     changing(account, "DeleteItem", forget_the_rev)
     told = "a task that was changed since: True, and False is right"
     return {"delete": (Result.FAILED, told), "delete-many": (Result.FAILED, " is right")}
-
-
-def transactions_that_store_nothing(account: Account) -> Told:
-    account.answer("TransactWriteItems", {})  # also the one that must be cancelled
-    return dict.fromkeys(("transaction", "transaction-cancelled"), (Result.FAILED, ""))
 
 
 def an_index_that_is(says: str, result: Result, found: str) -> Callable[[Account], Told]:
@@ -107,10 +96,8 @@ def assert_told(found: Any, told: Told) -> None:
         (ignored_conditions, None),
         (refused_batches, ()),
         (batches_that_return_nothing, ()),
-        (another_rule, None),
         (a_rule_about_to_ring, None),
         (deletes_whatever_is_there, None),
-        (transactions_that_store_nothing, None),
         (
             an_index_that_is("The table does not have the specified index", Result.FAILED, "no past-index"),
             ("status",),

@@ -111,7 +111,7 @@ def sends(to: str, *ids: str, answer: Any = None, trace: Any = None, **fields: A
 def ask(line: str) -> str:
     try:
         return f"{msgspec.json.encode(eval(line, NAMES | globals()), enc_hook=str).decode()}\n"
-    except (DuebellError, TypeError, ValueError, typer.BadParameter) as error:
+    except (ArithmeticError, DuebellError, TypeError, ValueError, typer.BadParameter) as error:
         return f"{type(error).__name__}: {error}\n"
 
 

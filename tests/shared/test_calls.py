@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from duebell_editor.cli.options import duration
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
-from duebell_shared.bell.arming import ArmingRecord, Lane
+from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, TaskConflict
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past
@@ -169,7 +169,8 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
         case "blocked" if task:
             return replace(task, status=Status.BLOCKED, queued=None, **given), None
         case "record":
-            return task, store.swap_record(None, ArmingRecord(**{"lanes": (Lane(), Lane()), **given}))
+            made = msgspec.convert({"lanes": [{}, {}], **given}, ArmingRecord)
+            return task, store.swap_record(None, made)
         case "changed" if task:
             change: Any = given
             check_change(change)

@@ -103,7 +103,8 @@ def parsed(name: str, value: Any) -> Any:
         return {int(lane): NOON + duration(after) for lane, after in value.items()}
     if name in {"due", "start", "end"}:
         return datetime.fromisoformat(value)
-    if made := {"then": Then, "members": Members, "policy": Policy.of}.get(name):
+    makers: dict[str, Any] = {"then": Then, "members": Members, "policy": Policy.of}
+    if made := makers.get(name):
         return made(**{one: parsed(one, part) for one, part in value.items()})
     if name in {"kind", "last"} and isinstance(value, str):
         return Past(value)
@@ -191,8 +192,8 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
         kept = result if result.is_kept(known["keep"]) else None
         saved = store.save(task, kept)
         return kept if saved else task, saved
-    new = result.task if isinstance(result, Added) else result if isinstance(result, Task) else task
-    return new, list(result) if hasattr(result, "__next__") else result
+    there = result.task if isinstance(result, Added) else result if isinstance(result, Task) else task
+    return there, list(result) if hasattr(result, "__next__") else result
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

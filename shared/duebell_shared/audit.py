@@ -158,7 +158,7 @@ class Audit:
         """The changes that are kept, each with its cursor, the latest first, read month by month."""
         begin, behind = (cursor or "").partition("/")[::2]
         month, first = self._clock(), self._clock() - self._keep
-        while month >= first.replace(day=1, hour=0, minute=0, second=0, microsecond=0):
+        while month >= first.replace(day=1):
             key = _key_of(month)
             if not begin or key <= begin:
                 for place, text in self._store.noted(key, behind=behind if key == begin else None):

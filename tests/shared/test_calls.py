@@ -22,10 +22,11 @@ from msgspec.structs import replace
 from duebell_editor.cli.options import duration
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
-from duebell_shared.bell.arming import ArmingRecord, Lane
-from duebell_shared.errors import DuebellError
+from duebell_shared.bell.arming import ArmingRecord
+from duebell_shared.errors import DuebellError, TaskConflict
 from duebell_shared.queue.changes import TaskWrite
 from duebell_shared.queue.places import Past
+from duebell_shared.queue.task_queue import Added, Policy, Queue, RuleSetter
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.follow_up import Members, Then
 from duebell_shared.tasks.history import Failure
@@ -85,6 +86,8 @@ def written(value: object) -> str:
             value = {row.name: one for row, one in rows if one != row.default}
         if isinstance(value, dict):
             return {str(key): unpacked(one) for key, one in value.items()}
+        if isinstance(value, bytes) and value.startswith(b"{"):
+            return msgspec.json.decode(value)
         if isinstance(value, bytes):
             is_entries = not value.startswith(b"x")
             text = zlib.decompress(value[is_entries:], wbits=-15 if is_entries else 15)
@@ -100,10 +103,9 @@ def parsed(name: str, value: Any) -> Any:
         return {int(lane): NOON + duration(after) for lane, after in value.items()}
     if name in {"due", "start", "end"}:
         return datetime.fromisoformat(value)
-    if name == "then":
-        return Then(**value)
-    if name == "members":
-        return Members(**{one: parsed(one, number) for one, number in value.items()})
+    makers: dict[str, Any] = {"then": Then, "members": Members, "policy": Policy.of}
+    if made := makers.get(name):
+        return made(**{one: parsed(one, part) for one, part in value.items()})
     if name in {"kind", "last"} and isinstance(value, str):
         return Past(value)
     return duration(value[1:]) if str(value).startswith("+") else value
@@ -153,7 +155,8 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
     known |= dict.fromkeys(("due", "at", "until", "minute"), now + HOUR) | {"dues": {0: now + HOUR}}
     known |= {"lane": 0, "id": "one", "prefix": "o", "run": "run", "reservation": "r", "kind": Past.DONE}
     known |= {"lanes": 2, "most": 2, "count": 2, "end": Status.FAILED, "ends": [Status.DONE, Status.FAILED]}
-    known |= {"token": "t", "recurrence": task and task.recurrence}
+    known |= {"token": "t", "recurrence": task and task.recurrence, "policy": Policy(), "ids": ["one"]}
+    known |= {"conflict": TaskConflict("another has it")}
     known |= {"keep": RetentionPolicy(history=History(given.pop("history", "all")))}
     if task:
         batch = replace(task, id="all", batch=None, status=Status.BLOCKED, members=Members())
@@ -167,7 +170,8 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
         case "blocked" if task:
             return replace(task, status=Status.BLOCKED, queued=None, **given), None
         case "record":
-            return task, store.swap_record(None, ArmingRecord(lanes=(Lane(), Lane())))
+            made = msgspec.convert({"lanes": [{}, {}], **given}, ArmingRecord)
+            return task, store.swap_record(None, made)
         case "changed" if task:
             change: Any = given
             check_change(change)
@@ -175,8 +179,9 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
             return new, saved
         case "start_run_if_late":
             known["record"] = store.read_record()
+    queue = Queue(backend)
     owners = {"read": (backend.rule,), "queued": (store,)}.get(
-        name, (task, store, backend.armer, backend.rule)
+        name, (task, store, backend.armer, backend.rule, queue, RuleSetter(backend, queue))
     )
     found: Any = next(getattr(one, name) for one in owners if hasattr(one, name))
     chosen = (
@@ -187,8 +192,8 @@ def step(backend: Backend, task: Task | None, name: str, given: dict[str, Any]) 
         kept = result if result.is_kept(known["keep"]) else None
         saved = store.save(task, kept)
         return kept if saved else task, saved
-    is_task = isinstance(result, Task)
-    return result if is_task else task, list(result) if hasattr(result, "__next__") else result
+    there = result.task if isinstance(result, Added) else result if isinstance(result, Task) else task
+    return there, list(result) if hasattr(result, "__next__") else result
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)

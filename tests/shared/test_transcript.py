@@ -1,37 +1,43 @@
 """Answers and refusals of the shared parts and of a deployment's parameters: see `transcript.txt`."""
 
 import io  # noqa: F401
+import pkgutil
 from collections.abc import Callable
 from datetime import date, datetime, timedelta  # noqa: F401
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import msgspec
+import pytest
 import typer
 from botocore.awsrequest import AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.exceptions import ClientError
 
+import duebell_shared
 from duebell_infra.deploy import bells, deliveries, options, parameters  # noqa: F401
 from duebell_infra.deploy.artifacts import Artifacts  # noqa: F401
 from duebell_infra.deploy.queue_table import QueueTable  # noqa: F401
 from duebell_infra.deploy.worker import call_once  # noqa: F401
-from duebell_infra.errors import DeployFailed
-from duebell_shared import instants, quoting  # noqa: F401
+from duebell_shared import instants
 from duebell_shared.deliveries.delivery import DeliverySecret, deliveries_in, delivery_of  # noqa: F401
 from duebell_shared.deliveries.message import message_of
-from duebell_shared.errors import InvalidInput
-from duebell_shared.payloads import json_schema, payload  # noqa: F401
+from duebell_shared.errors import DuebellError
 from duebell_shared.schedules.calendars import Calendar, Calendars, KnownCalendars
 from duebell_shared.schedules.schedule import Holidays, make_schedule
 from duebell_shared.settings import Settings  # noqa: F401
 from duebell_shared.tasks.new_task import new_task
 from tests import transcript
+from tests.shared.test_calls import written  # noqa: F401
 from tests.support import NOON, REGION
 
+FILES = sorted(Path(__file__).parent.glob("*.txt"))
+SHARED = [one.name for one in pkgutil.walk_packages(duebell_shared.__path__, "duebell_shared.")]
+NAMES = {name.rpartition(".")[2]: import_module(name) for name in SHARED}
 DAYS = Calendar(days={date(2026, 12, d): f"day {d}" for d in (24, 25, 26, 28)}, ends=date(2026, 12, 31))
 known = KnownCalendars(lambda: Calendars(calendars={"xmas": DAYS}), lambda: NOON)
 
@@ -80,7 +86,7 @@ def asked(call: Callable[[Any], Any], *answers: dict[str, Any]) -> Any:
     aws.answers, aws.requests = [*answers], []
     try:
         result = call(SimpleNamespace(aws=aws, say=said.append))
-    except (ClientError, DeployFailed) as error:
+    except (ClientError, DuebellError, LookupError) as error:
         result = f"{type(error).__name__}: {error}"
     return [*aws.requests, result, *said]
 
@@ -104,10 +110,17 @@ def sends(to: str, *ids: str, answer: Any = None, trace: Any = None, **fields: A
 
 def ask(line: str) -> str:
     try:
-        return f"{msgspec.json.encode(eval(line), enc_hook=str).decode()}\n"
-    except (InvalidInput, TypeError, ValueError, typer.BadParameter) as error:
+        return f"{msgspec.json.encode(eval(line, NAMES | globals()), enc_hook=str).decode()}\n"
+    except (ArithmeticError, DuebellError, TypeError, ValueError, typer.BadParameter) as error:
         return f"{type(error).__name__}: {error}\n"
 
 
-def test_answers_and_refusals_are_as_kept() -> None:
-    transcript.check(Path(__file__).with_name("transcript.txt"), transcript.stage(), ask)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_answers_refusals_and_log_lines_are_as_kept(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="duebell")
+
+    def asked_and_logged(line: str) -> str:
+        caplog.clear()
+        return ask(line) + "".join(f"{name}: {text}\n" for name, _, text in caplog.record_tuples)
+
+    transcript.check(file, transcript.stage(), asked_and_logged)

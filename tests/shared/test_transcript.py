@@ -40,6 +40,35 @@ SHARED = [one.name for one in pkgutil.walk_packages(duebell_shared.__path__, "du
 NAMES = {name.rpartition(".")[2]: import_module(name) for name in SHARED}
 DAYS = Calendar(days={date(2026, 12, d): f"day {d}" for d in (24, 25, 26, 28)}, ends=date(2026, 12, 31))
 known = KnownCalendars(lambda: Calendars(calendars={"xmas": DAYS}), lambda: NOON)
+replace = msgspec.structs.replace
+
+
+def noon(minute: int, second: int = 0) -> datetime:
+    return NOON.replace(minute=minute, second=second)
+
+
+def after(**span: float) -> datetime:
+    return NOON + timedelta(**span)
+
+
+def once(**given: Any) -> Any:
+    return new_task(id="x", action="act", due=after(hours=1), now=NOON, **given)
+
+
+def hourly(**given: Any) -> Any:
+    return new_task(id="x", action="act", schedule="rate(1 hour)", now=NOON, **given)
+
+
+ONCE, HOURLY = once(), hourly()
+
+
+def recurring(task: Any, **changes: Any) -> Any:
+    return replace(task, recurrence=replace(task.recurrence, **changes))
+
+
+def table_of(on: Any) -> Any:
+    client = on.aws.client("dynamodb")
+    return NAMES["table"].DynamoTable("duebell", client, sleep=lambda seconds: on.say(f"{seconds:.3f} s"))
 
 
 def times(expression: str, zone: str | None = None, now: str = "2026-11-21T12:00", **given: Any) -> Any:

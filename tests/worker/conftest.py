@@ -17,8 +17,9 @@ from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 from tests.worker.scene import Scene
 from tests.worker.stage import Stage
+from tests.worker.starting import deploy
 
-__all__ = ["endpoint"]
+__all__ = ["deploy", "endpoint"]
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_scene(
         log.stream.truncate(log.stream.seek(0))
         try:
             answer = eval(line[2:], names) if line[0] == "$" else None
-        except (DuebellError, TypeError, ValueError) as error:
+        except (DuebellError, PermissionError, TypeError, ValueError) as error:
             answer = f"{type(error).__name__}: {error}"
         told = answer if isinstance(answer, list) else [answer] if isinstance(answer, str) else []
         rows = [msgspec.json.encode(one).decode() for one in [*log.lines(), *told]]

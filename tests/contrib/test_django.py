@@ -18,10 +18,10 @@ from django.test import override_settings
 
 import duebell
 from duebell import Backoff, Editor, Status, Worker
-from duebell.contrib.django import AttemptFailed, DuebellBackend, register_tasks
+from duebell.contrib.django import AttemptFailed, DuebellBackend, register_tasks, results
 from duebell.contrib.django.framework import InvalidTaskBackend, TaskResultDoesNotExist
-from duebell.contrib.django.results import stored_priority
 from duebell.testing import Rehearsal
+from tests import transcript
 from tests.contrib.shop import jobs, tasks
 from tests.contrib.shop.tasks import CALLS
 
@@ -38,6 +38,24 @@ def rehearsal() -> Iterator[Rehearsal]:
         CALLS.clear()
         yield rehearsal
         EDITOR.pop()
+
+
+def test_results_and_signals_are_those_of_the_transcript(rehearsal: Rehearsal) -> None:
+    names = {**globals(), "rehearsal": rehearsal, **vars(results)}
+
+    def ask(line: str) -> str:
+        with signals() as sent:
+            try:
+                told = eval(line, names)
+            except Exception as error:  # noqa: BLE001 (what it says is in the transcript)
+                told = f"refused: {error}"
+        rows = [
+            *(f"{name}: {status.value}" for name, status in sent),
+            *([told] if isinstance(told, str) else told or []),
+        ]
+        return "".join(f"{one}\n" for one in rows)
+
+    transcript.check(Path(__file__).with_name("django.txt"), rehearsal, ask)
 
 
 def test_a_task_is_enqueued_and_runs(rehearsal: Rehearsal) -> None:
@@ -103,11 +121,6 @@ def test_arguments_that_are_not_json_are_refused_before_anything_is_written(
     assert sent == []
 
 
-def test_positive_priorities_share_those_of_duebell() -> None:
-    told = {-100: 0, -1: 0, 0: 0, 1: 1, 11: 1, 12: 2, 50: 5, 89: 9, 100: 9}
-    assert {priority: stored_priority(priority) for priority in told} == told
-
-
 def test_a_priority_is_stored_and_told(rehearsal: Rehearsal) -> None:
     result = tasks.mail.using(priority=50).enqueue(7)
     assert rehearsal.editor.get(result.id).priority == 5
@@ -117,11 +130,6 @@ def test_a_priority_is_stored_and_told(rehearsal: Rehearsal) -> None:
     rehearsal.let_time_pass(HOUR)
     result.refresh()
     assert (result.status, result.task.priority) == ("SUCCESSFUL", 50)
-
-
-def test_a_task_of_the_default_priority_is_stored_as_without(rehearsal: Rehearsal) -> None:
-    stored = rehearsal.editor.get(tasks.mail.enqueue(7).id)
-    assert (stored.priority, sorted(stored.payload)) == (0, ["args", "backend", "kwargs", "queue_name"])
 
 
 # Results.
@@ -154,29 +162,6 @@ def test_a_failing_task_is_tried_again_until_it_has_failed(rehearsal: Rehearsal)
         result.return_value  # noqa: B018
 
 
-def test_a_task_may_ask_for_a_retry_or_give_up(rehearsal: Rehearsal) -> None:
-    with signals() as sent:
-        later, never = tasks.later.enqueue(), tasks.give_up.enqueue()
-        rehearsal.let_time_pass(HOUR)
-    later.refresh()
-    never.refresh()
-    assert (later.status, later.attempts) == ("FAILED", 5)
-    assert (never.status, never.attempts) == ("FAILED", 1)
-    assert never.errors[0].traceback == "Abort: never"
-    assert sent.count(("finished", "FAILED")) == 2
-
-
-def test_a_task_that_snoozes_has_not_finished(rehearsal: Rehearsal) -> None:
-    # Given a task that puts itself off three times
-    with signals() as sent:
-        result = tasks.wait.enqueue()
-        rehearsal.let_time_pass(HOUR)
-    result.refresh()
-    assert (result.status, result.attempts, result.errors) == ("SUCCESSFUL", 1, [])
-    assert [name for name, _ in sent].count("started") == 4
-    assert [one for one in sent if one[0] == "finished"] == [("finished", "SUCCESSFUL")]
-
-
 @pytest.mark.parametrize("change", ["cancel", "expire"])
 def test_a_task_that_will_not_run_has_failed(rehearsal: Rehearsal, change: str) -> None:
     result = tasks.mail.using(run_after=rehearsal.now + HOUR + timedelta(seconds=30)).enqueue(7)
@@ -194,12 +179,6 @@ def test_a_task_that_will_not_run_has_failed(rehearsal: Rehearsal, change: str) 
         == f"the task was {'cancelled' if change == 'cancel' else 'expired'}, and will not run"
     )
     assert CALLS == []
-
-
-def test_a_paused_task_is_ready(rehearsal: Rehearsal) -> None:
-    result = tasks.mail.enqueue(7)
-    rehearsal.editor.pause(result.id)
-    assert tasks.mail.get_result(result.id).status == "READY"
 
 
 def test_a_return_value_is_not_kept_and_it_says_so(rehearsal: Rehearsal) -> None:
@@ -270,12 +249,6 @@ def test_the_class_of_an_error_is_not_taken_from_its_message(rehearsal: Rehearsa
 # The worker.
 
 
-def test_a_task_gets_its_context(rehearsal: Rehearsal) -> None:
-    result = tasks.context_seen.enqueue()
-    rehearsal.let_time_pass(HOUR)
-    assert [(1, result.id, "RUNNING")] == CALLS
-
-
 def test_a_task_that_is_added_by_hand_runs_on_a_schedule_too(rehearsal: Rehearsal) -> None:
     rehearsal.editor.add(f"{SHOP}.scheduled_by_hand", schedule="rate(1 hour)", id="hourly")
     rehearsal.let_time_pass(2.5 * HOUR)
@@ -296,13 +269,6 @@ def test_a_payload_that_is_no_call_fails_at_once(rehearsal: Rehearsal) -> None:
     rehearsal.deploy()
     with pytest.raises(duebell.InvalidTask, match=r"payload\.arg: is not a field: did you mean args\?"):
         rehearsal.editor.add(f"{SHOP}.mail", due=HOUR, payload={"arg": [7]})
-
-
-def test_arguments_that_the_function_does_not_take_are_a_failed_attempt(rehearsal: Rehearsal) -> None:
-    result = tasks.mail.enqueue(7, 8, 9)
-    rehearsal.let_time_pass(timedelta(minutes=2))
-    result.refresh()
-    assert result.errors[0].exception_class is TypeError
 
 
 def test_connections_to_the_database_are_closed_around_a_task(

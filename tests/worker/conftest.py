@@ -9,6 +9,7 @@ from duebell import Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
 from duebell_shared.log_lines import JsonLines
+from tests.deliveries.endpoint import endpoint
 from tests.support import Clock
 from tests.worker.called import Called
 from tests.worker.hooks import Hooks
@@ -16,6 +17,9 @@ from tests.worker.hosted import Hosted
 from tests.worker.log_lines import Log
 from tests.worker.scene import Scene
 from tests.worker.stage import Stage
+from tests.worker.starting import deploy
+
+__all__ = ["deploy", "endpoint"]
 
 
 @pytest.fixture

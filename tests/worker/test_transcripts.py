@@ -28,7 +28,9 @@ from tests.worker.starting import Context
 @pytest.mark.parametrize(
     "file", sorted(Path(__file__).parent.glob("transcripts/*")), ids=lambda file: file.stem
 )
-def test_a_scene(file: Path, session: boto3.Session, clock: Clock, stage: Stage, log: Log) -> None:
+def test_a_scene(
+    file: Path, *, session: boto3.Session, clock: Clock, stage: Stage, log: Log, request: Any
+) -> None:
     first, *lines = re.findall(r"(?m)^[$#] .*$", file.read_text(encoding="utf-8"))
     settings = Settings.from_env(dict(one.split("=") for one in first.split()[1:]))
     called = Called()
@@ -67,9 +69,10 @@ def test_a_scene(file: Path, session: boto3.Session, clock: Clock, stage: Stage,
         log.stream.truncate(log.stream.seek(0))
         try:
             answer = eval(line[2:], names) if line[0] == "$" else None
-        except DuebellError as error:
+        except (DuebellError, PermissionError, TypeError, ValueError) as error:
             answer = f"{type(error).__name__}: {error}"
         told = answer if isinstance(answer, list) else [answer] if isinstance(answer, str) else []
         rows = [msgspec.json.encode(one).decode() for one in [*log.lines(), *told]]
         now += "".join(f"{row}\n" for row in [line, *rows])
-    transcript.compare(file, re.sub(r"(?<=[a-z>])\.[0-9a-f]{8}\b", ".<try>", transcript.masked(now)))
+    now = re.sub(r"127\.0\.0\.1:\d{2,}", "<endpoint>", transcript.masked(now))
+    transcript.compare(file, re.sub(r"(?<=[a-z>])\.[0-9a-f]{8}\b", ".<try>", now))

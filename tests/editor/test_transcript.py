@@ -17,8 +17,8 @@ from duebell import AwsUnavailable, Calendar, DuebellError, Editor, Settings, Th
 from duebell_editor.intake.messages import Message, entries_of
 from duebell_editor.library.calendars import ics_calendar
 from duebell_editor.library.json_fields import preview_fields, status_fields, task_fields
+from duebell_shared import errors
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.store import Store
 from duebell_shared.settings import AuditTo
 from tests import transcript
 from tests.intake.conftest import record
@@ -37,25 +37,29 @@ def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
 
 
+THREADS = "duebell_editor.library.adder._THREADS"
+NO_ANSWER = AwsUnavailable("no answer")
+
 #: Further names that a line may use.
 NAMES: dict[str, Any] = {
     "Calendar": Calendar, "Then": Then, "UTC": UTC, "date": date, "datetime": datetime, "json": json,
     "timedelta": timedelta, "MS": timedelta(milliseconds=1), "HOUR": timedelta(hours=1),
     "DAY": timedelta(days=1), "NOON": NOON, "cursor": cursor, "events": events, "at": at,
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
-    "task_fields": task_fields,
+    "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
+    "errors": errors,
 }  # fmt: skip
 
 
-def failing(store: Store, method: str, call: Any, times: int = 99) -> Any:
+def failing(store: Any, method: str, call: Any, times: int = 99, error: Any = NO_ANSWER) -> Any:
     """The result of the call, while the first calls of this method of the store fail."""
-    effects = [AwsUnavailable("no answer")] * times + [DEFAULT] * 99
+    effects = [error] * times + [DEFAULT] * 99
     real = getattr(store, method)
     with patch.object(store, method, Mock(wraps=real, side_effect=effects)):
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts"])
+@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd"])
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(
@@ -73,6 +77,9 @@ def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFi
         settings = Settings(**{f"intake_{name}": some for name, some in rights.items()})
         return [str(one.wanted) for one in entries_of(Message.of(record(body), NOON), settings)]
 
+    def crowd(number: int, make: Any, first: int = 0) -> int:
+        return len(editor.add_many(map(make, range(first, number))).added)
+
     def line(of: str, **changes: Any) -> str:
         """The task as it is exported, but for these attributes."""
         [task] = [one for one in map(json.loads, editor.export_tasks()) if one["id"] == of]
@@ -82,7 +89,10 @@ def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFi
 
     def ask(line: str) -> str:
         caplog.clear()
-        with warnings.catch_warnings(record=True) as warned:
+        with (
+            warnings.catch_warnings(record=True) as warned,
+            patch(THREADS, 1),
+        ):  # a queue in memory has no locks
             warnings.simplefilter("always")
             try:
                 answer = msgspec.json.encode(eval(line, names), enc_hook=str).decode()

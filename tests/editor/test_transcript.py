@@ -18,8 +18,10 @@ from duebell_editor.intake.messages import Message, entries_of
 from duebell_editor.library.calendars import ics_calendar
 from duebell_editor.library.json_fields import preview_fields, status_fields, task_fields
 from duebell_shared import errors
+from duebell_shared.bell import arming
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import AuditTo
+from duebell_shared.tasks import worker_record
 from tests import transcript
 from tests.intake.conftest import record
 from tests.support import NOON
@@ -47,7 +49,7 @@ NAMES: dict[str, Any] = {
     "DAY": timedelta(days=1), "NOON": NOON, "cursor": cursor, "events": events, "at": at,
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
     "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
-    "errors": errors,
+    "errors": errors, "arming": arming, "worker_record": worker_record,
 }  # fmt: skip
 
 
@@ -59,7 +61,7 @@ def failing(store: Any, method: str, call: Any, times: int = 99, error: Any = NO
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd"])
+@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes"])
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(

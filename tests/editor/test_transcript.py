@@ -20,6 +20,7 @@ from duebell_editor.library.json_fields import preview_fields, status_fields, ta
 from duebell_shared import errors
 from duebell_shared.bell import arming
 from duebell_shared.parallel import Parallel
+from duebell_shared.queue import changes
 from duebell_shared.settings import AuditTo
 from duebell_shared.tasks import worker_record
 from tests import transcript
@@ -49,7 +50,7 @@ NAMES: dict[str, Any] = {
     "DAY": timedelta(days=1), "NOON": NOON, "cursor": cursor, "events": events, "at": at,
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
     "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
-    "errors": errors, "arming": arming, "worker_record": worker_record,
+    "errors": errors, "arming": arming, "worker_record": worker_record, "changes": changes,
 }  # fmt: skip
 
 
@@ -61,7 +62,7 @@ def failing(store: Any, method: str, call: Any, times: int = 99, error: Any = NO
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes"])
+@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"])
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(

@@ -39,6 +39,8 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
+    for room in ("adder", "change_many"):  # a queue in memory has no locks
+        monkeypatch.setattr(f"duebell_editor.library.{room}._THREADS", 1)
 
     def serve(_: Editor, *, started: Callable[[str], None], **given: Any) -> None:
         started("http://127.0.0.1:1/")

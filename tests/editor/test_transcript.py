@@ -17,6 +17,7 @@ from duebell import AwsUnavailable, Calendar, DuebellError, Editor, Settings, Th
 from duebell_editor.intake.messages import Message, entries_of
 from duebell_editor.library.calendars import ics_calendar
 from duebell_editor.library.json_fields import preview_fields, status_fields, task_fields
+from duebell_editor.simulation import cost
 from duebell_shared import errors
 from duebell_shared.bell import arming
 from duebell_shared.parallel import Parallel
@@ -50,7 +51,7 @@ NAMES: dict[str, Any] = {
     "DAY": timedelta(days=1), "NOON": NOON, "cursor": cursor, "events": events, "at": at,
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
     "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
-    "errors": errors, "arming": arming, "worker_record": worker_record, "changes": changes,
+    "errors": errors, "arming": arming, "worker_record": worker_record, "changes": changes, "cost": cost,
 }  # fmt: skip
 
 
@@ -62,7 +63,9 @@ def failing(store: Any, method: str, call: Any, times: int = 99, error: Any = NO
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"])
+@pytest.mark.parametrize(
+    "name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"]
+)
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(

@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import DEFAULT, Mock, patch
+from unittest.mock import patch
 
 import msgspec
 import pytest
 
-from duebell import AwsUnavailable, Calendar, DuebellError, Editor, Settings, Then
+from duebell import Calendar, DuebellError, Editor, Settings, Then
 from duebell_editor.intake.messages import Message, entries_of
 from duebell_editor.library.calendars import ics_calendar
 from duebell_editor.library.json_fields import preview_fields, status_fields, task_fields
@@ -42,7 +42,6 @@ def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
 
 
 THREADS = "duebell_editor.library.adder._THREADS"
-NO_ANSWER = AwsUnavailable("no answer")
 
 #: Further names that a line may use.
 NAMES: dict[str, Any] = {
@@ -55,11 +54,9 @@ NAMES: dict[str, Any] = {
 }  # fmt: skip
 
 
-def failing(store: Any, method: str, call: Any, times: int = 99, error: Any = NO_ANSWER) -> Any:
+def failing(store: Any, name: str, call: Any, times: int = 99, error: Any = transcript.NO_ANSWER) -> Any:
     """The result of the call, while the first calls of this method of the store fail."""
-    effects = [error] * times + [DEFAULT] * 99
-    real = getattr(store, method)
-    with patch.object(store, method, Mock(wraps=real, side_effect=effects)):
+    with patch.object(store, name, transcript.failing(store, name, times, error)):
         return call()
 
 

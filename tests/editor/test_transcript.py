@@ -41,8 +41,6 @@ def at(day: int, hour: int = 0, minute: int = 0) -> datetime:
     return datetime(2026, 11, day, hour, minute, tzinfo=UTC)
 
 
-THREADS = "duebell_editor.library.adder._THREADS"
-
 #: Further names that a line may use.
 NAMES: dict[str, Any] = {
     "Calendar": Calendar, "Then": Then, "UTC": UTC, "date": date, "datetime": datetime, "json": json,
@@ -60,6 +58,7 @@ def failing(store: Any, name: str, call: Any, times: int = 99, error: Any = tran
         return call()
 
 
+@patch("duebell_editor.library.adder._THREADS", 1)  # a queue in memory has no locks
 @pytest.mark.parametrize(
     "name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"]
 )
@@ -92,10 +91,7 @@ def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFi
 
     def ask(line: str) -> str:
         caplog.clear()
-        with (
-            warnings.catch_warnings(record=True) as warned,
-            patch(THREADS, 1),
-        ):  # a queue in memory has no locks
+        with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             try:
                 answer = msgspec.json.encode(eval(line, names), enc_hook=str).decode()

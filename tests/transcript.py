@@ -11,14 +11,17 @@ from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
-from duebell import Worker
+from duebell import AwsUnavailable, Worker
 from duebell.testing import Rehearsal
 from duebell_editor.cli.options import duration
 from duebell_shared.schedules.zones import TZDATA_VERSION
 from tests.support import NOON
 
-__all__ = ["check", "compare", "compare_row", "masked", "stage"]
+__all__ = ["NO_ANSWER", "check", "compare", "compare_row", "failing", "masked", "stage"]
+
+NO_ANSWER = AwsUnavailable("no answer")
 
 #: Patterns that differ between machines and between runs, and the mask of each.
 _VARYING = {
@@ -76,6 +79,11 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
         answer = ask(line[2:]) if line[0] == "$" else ""
         now += f"{line}\n{masked(answer)}"
     compare(file, now)
+
+
+def failing(store: Any, method: str, times: int, error: Any = NO_ANSWER) -> Mock:
+    """This method of the store; the first calls raise the error, or return it if it is another value."""
+    return Mock(wraps=getattr(store, method), side_effect=[error] * times + [DEFAULT] * 999)
 
 
 def masked(text: str) -> str:

@@ -39,6 +39,10 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
+    for room in ("adder", "change_many"):  # a queue in memory has no locks
+        monkeypatch.setattr(f"duebell_editor.library.{room}._THREADS", 1)
+
+    backend = stage.editor._backend
 
     def serve(_: Editor, *, started: Callable[[str], None], **given: Any) -> None:
         started("http://127.0.0.1:1/")
@@ -51,10 +55,13 @@ def test_outputs_are_as_they_were(
         stdin: Any = io.BytesIO("".join(f"{text}\n" for text in shlex.split(given)).encode())
         width, _, called = call.rpartition("duebell ")
         with monkeypatch.context() as patch:
-            patch.setenv("COLUMNS", width.strip() or "100")
+            patch.setenv("COLUMNS", width.strip() if width.strip().isdigit() else "100")
             for name in ("NO_COLOR", "COLORTERM"):
                 patch.delenv(name, raising=False)
-            if width:  # on a terminal
+            if ":" in width:  # the first calls of a method of the store fail
+                name, times = width.strip().split(":")
+                patch.setattr(backend.store, name, transcript.failing(backend.store, name, int(times)))
+            elif width:  # on a terminal
                 patch.setenv("FORCE_COLOR", "1")
                 patch.setenv("TERM", "xterm")
                 patch.setattr(sys.stderr, "isatty", lambda: True)

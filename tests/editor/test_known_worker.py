@@ -8,7 +8,7 @@ import boto3
 import pydantic
 import pytest
 
-from duebell import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, Then, UnknownAction, Worker
+from duebell import DoubtfulPayload, Editor, InvalidTask, TaskNotFound, UnknownAction, Worker
 from duebell_shared.backend import Backend
 from duebell_shared.settings import Settings
 from tests.support import Calls, Clock
@@ -158,30 +158,3 @@ def test_nothing_is_refused_when_the_worker_cannot_be_read(
             editor.add("put_on_sale", due=HOUR, payload={"item": "x"})
             editor.add("gone", due=HOUR)
     assert [record.message[:36] for record in caplog.records] == 3 * ["actions and payloads are not checked"]
-
-
-@pytest.mark.usefixtures("worker")
-def test_follow_ups_are_held_against_it_too(editor: Editor, strict: Editor) -> None:
-    with pytest.raises(InvalidTask, match=r"^then\.payload\.item: "):
-        editor.add("tick", due=HOUR, then=Then("put_on_sale", {"item": "one"}))
-    with pytest.warns(UnknownAction, match=r"^on_failed: the worker has no action 'tock'"):
-        editor.add("tick", due=HOUR, id="a", on_failed="tock")
-    with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
-        strict.update("a", then=Then("tock"))
-    with pytest.raises(InvalidTask, match=r"^on_failed: the worker has no action 'tock'"):
-        strict.batch("b", then=Then("tick"), on_failed="tock")
-    with pytest.raises(InvalidTask, match=r"^then\.action: the worker has no action 'tock'"):
-        strict.batch("b", then=Then("tock"))
-    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold the payload of `then` and"):
-        strict.batch("b", then=Then("tick"), on_failed="put_on_sale")
-
-
-@pytest.mark.usefixtures("worker")
-def test_an_action_that_can_never_hold_a_failed_task_is_refused_after_a_failure(editor: Editor) -> None:
-    # Given an action whose payload is a sale, when it is to be told of failures
-    with pytest.raises(InvalidTask, match=r"^on_failed: its payload cannot hold a failed task: payload"):
-        editor.add("tick", due=HOUR, id="a", on_failed="put_on_sale")
-    # Then nothing is stored, and an action that takes any payload is none
-    with pytest.raises(TaskNotFound):
-        editor.get("a")
-    editor.add("put_on_sale", due=HOUR, payload={"item": 1}, on_failed="tick")

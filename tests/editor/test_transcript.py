@@ -8,18 +8,22 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import DEFAULT, Mock, patch
+from unittest.mock import patch
 
 import msgspec
 import pytest
 
-from duebell import AwsUnavailable, Calendar, DuebellError, Editor, Settings, Then
+from duebell import Calendar, DuebellError, Editor, Settings, Then
 from duebell_editor.intake.messages import Message, entries_of
 from duebell_editor.library.calendars import ics_calendar
 from duebell_editor.library.json_fields import preview_fields, status_fields, task_fields
+from duebell_editor.simulation import cost
+from duebell_shared import errors
+from duebell_shared.bell import arming
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.store import Store
+from duebell_shared.queue import changes
 from duebell_shared.settings import AuditTo
+from duebell_shared.tasks import worker_record
 from tests import transcript
 from tests.intake.conftest import record
 from tests.support import NOON
@@ -43,19 +47,21 @@ NAMES: dict[str, Any] = {
     "timedelta": timedelta, "MS": timedelta(milliseconds=1), "HOUR": timedelta(hours=1),
     "DAY": timedelta(days=1), "NOON": NOON, "cursor": cursor, "events": events, "at": at,
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
-    "task_fields": task_fields,
+    "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
+    "errors": errors, "arming": arming, "worker_record": worker_record, "changes": changes, "cost": cost,
 }  # fmt: skip
 
 
-def failing(store: Store, method: str, call: Any, times: int = 99) -> Any:
+def failing(store: Any, name: str, call: Any, times: int = 99, error: Any = transcript.NO_ANSWER) -> Any:
     """The result of the call, while the first calls of this method of the store fail."""
-    effects = [AwsUnavailable("no answer")] * times + [DEFAULT] * 99
-    real = getattr(store, method)
-    with patch.object(store, method, Mock(wraps=real, side_effect=effects)):
+    with patch.object(store, name, transcript.failing(store, name, times, error)):
         return call()
 
 
-@pytest.mark.parametrize("name", ["transcript", "states", "imports", "aws", "forecasts"])
+@patch("duebell_editor.library.adder._THREADS", 1)  # a queue in memory has no locks
+@pytest.mark.parametrize(
+    "name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"]
+)
 def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFixture) -> None:
     stage = transcript.stage()
     backend = msgspec.structs.replace(
@@ -72,6 +78,9 @@ def test_answers_and_refusals_are_as_kept(name: str, caplog: pytest.LogCaptureFi
     def message(body: object, **rights: Any) -> list[str]:
         settings = Settings(**{f"intake_{name}": some for name, some in rights.items()})
         return [str(one.wanted) for one in entries_of(Message.of(record(body), NOON), settings)]
+
+    def crowd(number: int, make: Any, first: int = 0) -> int:
+        return len(editor.add_many(map(make, range(first, number))).added)
 
     def line(of: str, **changes: Any) -> str:
         """The task as it is exported, but for these attributes."""

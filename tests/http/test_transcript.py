@@ -33,6 +33,7 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
         raise ConnectionAbortedError(url)
 
     client = new_client(identity_header="X-User")
+    store, failing = stage.editor._backend.store, pytest.MonkeyPatch()
 
     def ask(line: str) -> str:
         nonlocal client
@@ -43,6 +44,10 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
             if method == "SERVER":
                 client = new_client(**json.loads(url))
                 return ""
+            if method == "FAIL":  # the first calls of a method of the store, in the next request
+                name, times = url.split(":")
+                failing.setattr(store, name, transcript.failing(store, name, int(times)))
+                return ""
             if method == "LISTEN":
                 serve(stage.editor, **json.loads(url), started=stop)
         except (DuebellError, ConnectionAbortedError) as error:
@@ -51,6 +56,7 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
         headers: Any = [tuple(map(unquote_to_bytes, one.split("=", 1))) for one in named.split()]
         json_type = [(b"Content-Type", b"application/json")] if body and "Content-Type" not in named else []
         answer = client.request(method, url, content=body, headers=[*headers, *json_type])
+        failing.undo()
         is_html = answer.headers["content-type"].startswith("text/html")
         less = {"content-length"} if is_html else COMMON
         told = [one for one in answer.headers.items() if one[0] not in less and one[1] not in USUAL]

@@ -50,7 +50,7 @@ def test_results_and_signals_are_those_of_the_transcript(rehearsal: Rehearsal) -
             except Exception as error:  # noqa: BLE001 (what it says is in the transcript)
                 told = f"refused: {error}"
         rows = [
-            *(f"{name}: {status.value}" for name, status in sent),
+            *(f"{name}: {status}" for name, status in sent),
             *([told] if isinstance(told, str) else told or []),
         ]
         return "".join(f"{one}\n" for one in rows)

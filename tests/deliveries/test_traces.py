@@ -11,7 +11,6 @@ import pytest
 
 from duebell import Editor, Then, Worker
 from duebell_shared.queue.items import item_of, task_of
-from tests.deliveries.test_https import endpoint  # noqa: F401
 from tests.deliveries.test_services import RUN, TASK_DEFINITION, ecs, make_queue, received  # noqa: F401
 from tests.support import REGION, Clock
 
@@ -136,7 +135,7 @@ def test_deliveries_pass_the_attempts_trace_on(
     editor: Editor,
     clock: Clock,
     spans: Any,
-    endpoint: Any,  # noqa: F811
+    endpoint: Any,
 ) -> None:
     sqs, url, arn = make_queue()
     worker.deliver("queue", to=arn, form="envelope")

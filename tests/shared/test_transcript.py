@@ -3,7 +3,7 @@
 import io  # noqa: F401
 import pkgutil
 from collections.abc import Callable
-from datetime import date, datetime, timedelta  # noqa: F401
+from datetime import date, datetime, timedelta
 from functools import cache
 from importlib import import_module
 from pathlib import Path

@@ -170,6 +170,6 @@ def _print_verdict(context: Context, status: SchedulerStatus) -> None:
 
 def _print_problems(context: Context, problems: Sequence[Problem], *, style: str) -> None:
     for one in problems:
-        console().print(Text(f"{one.kind}: {one.what}", style=style))
+        console().print(Text(in_one_line(f"{one.kind}: {one.what}"), style=style))
         way_out = f"{context.out.in_full(one.way_out)}{' (--fix does)' if one.mendable else ''}"
         console().print(Text(f"  {way_out}"))

@@ -1,10 +1,12 @@
 """The queue in memory: the same contract as the DynamoDB table, and it passes the same tests."""
 
+import threading
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import msgspec
 
@@ -18,12 +20,28 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 _K = TypeVar("_K", QueueKey, PastKey)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _atomic(
+    verb: Callable[Concatenate["MemoryStore", _P], _R],
+) -> Callable[Concatenate["MemoryStore", _P], _R]:
+    """The verb as one step among threads."""
+
+    @wraps(verb)
+    def locked(self: "MemoryStore", *given: _P.args, **named: _P.kwargs) -> _R:
+        with self._lock:
+            return verb(self, *given, **named)
+
+    return locked
 
 
 class MemoryStore:
-    """Tasks in dictionaries, and the records; each verb is one atomic step."""
+    """Tasks in dictionaries, and the records; each verb is one atomic step, in whatever thread."""
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self.tasks: dict[tuple[int, str], Task] = {}
         self.record: ArmingRecord | None = None
         self.records: dict[tuple[type, str], Any] = {}  # the others, by their types and names
@@ -37,6 +55,7 @@ class MemoryStore:
     def read_record(self) -> ArmingRecord | None:
         return self.record
 
+    @_atomic
     def swap_record(self, old: ArmingRecord | None, new: ArmingRecord) -> ArmingRecord | None:
         swapped = _swapped(self.record, old, new)
         self.record = swapped or self.record
@@ -45,11 +64,13 @@ class MemoryStore:
     def read(self, kind: type[Record], name: str = "", *, consistent: bool = True) -> Record | None:
         return self.records.get((kind, name))
 
+    @_atomic
     def swap(self, old: Record | None, new: Record, name: str = "") -> Record | None:
         if swapped := _swapped(self.read(type(new), name), old, new):
             self.records[type(new), name] = swapped
         return swapped
 
+    @_atomic
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))
         has_expired = there and there.expires_at and there.expires_at <= task.created_at
@@ -61,6 +82,7 @@ class MemoryStore:
     def insert_many(self, tasks: Sequence[Task]) -> list[bool | DuebellError]:
         return [self.insert(task) for task in tasks]
 
+    @_atomic
     def save(self, old: Task, new: Task | None) -> bool:
         there = self.tasks.get((old.lane, old.id))
         if there is None or _version_of(there) != _version_of(old):
@@ -72,6 +94,7 @@ class MemoryStore:
             self._put(new)
         return True
 
+    @_atomic
     def delete(self, task: Task) -> bool:
         return self._is_as(task) and self.save(task, None)
 
@@ -86,10 +109,12 @@ class MemoryStore:
     def get(self, lane: int, id: str) -> Task | None:
         return self.tasks.get((lane, id))
 
+    @_atomic
     def get_many(self, keys: Collection[QueueKey]) -> dict[str, Task]:
         found = (self.tasks.get((key.lane, key.id)) for key in keys)
         return {task.id: task for task in found if task}
 
+    @_atomic
     def named(
         self, lane: int, prefix: str, *, after: str | None = None, most: int
     ) -> tuple[list[Task], str | None]:
@@ -102,6 +127,7 @@ class MemoryStore:
         tasks = [self.tasks[lane, id] for id in ids[:most]]
         return tasks, ids[most - 1] if len(ids) > most else None
 
+    @_atomic
     def claim(self, key: QueueKey, *, run: str, now: datetime, status: Status) -> Task | None:
         task = self.tasks.get((key.lane, key.id))
         if task is None or task.status is not status or queue_key(task) != key:
@@ -132,7 +158,9 @@ class MemoryStore:
         latest_first: bool = False,
         page_size: int = 200,
     ) -> Iterator[QueueKey]:
-        yield from self._queues[lane].within(after or FIRST, before, latest_first=latest_first)
+        with self._lock:
+            found = self._queues[lane].within(after or FIRST, before, latest_first=latest_first)
+        yield from found
 
     def past(
         self,
@@ -146,17 +174,23 @@ class MemoryStore:
         page_size: int = 200,
     ) -> Iterator[PastKey]:
         for one in _kinds(kind, last):
-            yield from self._pasts[lane, one].within(after or FIRST, before, latest_first=latest_first)
+            with self._lock:
+                found = self._pasts[lane, one].within(after or FIRST, before, latest_first=latest_first)
+            yield from found
 
+    @_atomic
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, len(self._queues[lane].within(after or FIRST, before)))
 
+    @_atomic
     def count_past(self, lane: int, kind: Past, *, last: Past | None = None, most: int) -> int:
         return min(most, sum(len(self._pasts[lane, one]) for one in _kinds(kind, last)))
 
+    @_atomic
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
+    @_atomic
     def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
         if token in self._committed:
             return Transacted()
@@ -174,6 +208,7 @@ class MemoryStore:
         self._committed.add(token)
         return Transacted()
 
+    @_atomic
     def note(self, changes: Sequence[tuple[str, bytes]], *, expires_at: datetime) -> None:
         del expires_at
         for key, text in changes:
@@ -191,6 +226,7 @@ class MemoryStore:
         there = self.tasks.get((old.lane, old.id))
         return there is not None and _version_of(there) == _version_of(old)
 
+    @_atomic
     def _relocate(self, key: QueueKey, lane: int, now: datetime, *, only_new: bool) -> bool:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
         if there is None or (only_new and there.rev > 1):

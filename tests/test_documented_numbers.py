@@ -300,7 +300,7 @@ PLACES = [
     f"operations: is kept for {N(in_template('MessageRetentionPeriod') / 86_400)} days",
     f"logs: tasks in the queue, {N(metrics._MOST_READ)} at most",
     f"logs: whose follow-up is missing; {N(metrics._MOST_READ)} at most",
-    f"operations: It is tried again every {N(lanes._UNREADABLE, MINUTE):w} minutes",
+    f"reference: It is tried again every {N(lanes._UNREADABLE, MINUTE):w} minutes",
     f"operations: start within {N(lanes._LONGEST_REST, HOUR):w} an hour after it is over",
     f"operations: the last {N(packed.MAX_FAILURES):w} failures",
     f"how-to/django: the failed attempts, {N(packed.MAX_FAILURES):w} at most",

@@ -1,5 +1,6 @@
 """Fixtures for all tests: a scheduler on moto whose clock stands still."""
 
+import logging
 import os
 import zoneinfo
 from collections.abc import Iterator, Mapping
@@ -134,3 +135,22 @@ def backend(session: boto3.Session, calls: Calls, clock: Clock) -> Backend:
 @pytest.fixture
 def editor(backend: Backend) -> Editor:
     return Editor(backend=backend)
+
+
+LOGGERS = ("", "botocore", *(f"duebell{part}" for part in ("", ".worker", ".http", ".audit", ".editor")))
+
+
+@pytest.fixture
+def own_log(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin without what other tests set up in this process, and put everything back in the end."""
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    before = [(one.handlers, one.level, one.propagate) for one in loggers]
+    loggers[0].setLevel(logging.WARNING)
+    for one in loggers[1:]:
+        one.handlers, one.propagate = [], True
+        one.setLevel(logging.NOTSET)
+    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL", raising=False)
+    yield
+    for one, (handlers, level, propagate) in zip(loggers, before, strict=True):
+        one.handlers, one.level, one.propagate = handlers, level, propagate
+        one.setLevel(level)

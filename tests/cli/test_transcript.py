@@ -35,6 +35,7 @@ def editor(stage: Rehearsal) -> Editor:
     return stage.editor.acting_as("anna")
 
 
+@pytest.mark.usefixtures("own_log")
 def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ from duebell_shared.deliveries.delivery import delivery_of
 from tests.support import create_function, let_ring
 from tests.transcript import compare, masked
 
-pytestmark = [pytest.mark.slow, pytest.mark.moto]
+pytestmark = [pytest.mark.slow, pytest.mark.moto, pytest.mark.usefixtures("own_log")]
 
 FILE = Path(__file__).with_name("transcript.txt")
 READS = re.compile("(Describe|Get|List|Head|Query).*|.*Item")

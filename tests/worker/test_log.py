@@ -5,7 +5,6 @@ import json
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -32,23 +31,7 @@ def test_payloads_are_never_logged(editor: Editor, worker: Worker, log: Log) -> 
 
 # Its format: the time, the level and the request.
 
-LOGGERS = ("", "duebell", "duebell.worker", "botocore")
-
-
-@pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Begin without what other tests set up in this process, and put everything back in the end."""
-    loggers = [logging.getLogger(name) for name in LOGGERS]
-    before = [(one.handlers, one.level, one.propagate) for one in loggers]
-    loggers[0].setLevel(logging.WARNING)
-    for one in loggers[1:]:
-        one.handlers, one.propagate = [], True
-        one.setLevel(logging.NOTSET)
-    monkeypatch.delenv("AWS_LAMBDA_LOG_LEVEL", raising=False)
-    yield
-    for one, (handlers, level, propagate) in zip(loggers, before, strict=True):
-        one.handlers, one.level, one.propagate = handlers, level, propagate
-        one.setLevel(level)
+pytestmark = pytest.mark.usefixtures("own_log")
 
 
 def set_up() -> None:

@@ -1,6 +1,8 @@
 """Transcripts: whole answers of the program in a file, which are compared with what it answers now."""
 
+import difflib
 import fcntl
+import itertools
 import os
 import random
 import re
@@ -106,4 +108,6 @@ def compare(file: Path, now: str) -> None:
     """Compare the file with this text. With TRANSCRIPTS=write in the environment, write the text first."""
     if os.environ.get("TRANSCRIPTS") == "write":
         file.write_text(now, encoding="utf-8")
-    assert file.read_text(encoding="utf-8") == now
+    kept = file.read_text(encoding="utf-8")
+    changed = difflib.unified_diff(kept.splitlines(), now.splitlines(), n=1, lineterm="")
+    assert kept == now, "\n".join(itertools.islice(changed, 2, 40))

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -20,21 +20,18 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
 _K = TypeVar("_K", QueueKey, PastKey)
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
-def _atomic(
-    verb: Callable[Concatenate["MemoryStore", _P], _R],
-) -> Callable[Concatenate["MemoryStore", _P], _R]:
+def _atomic(verb: _Verb) -> _Verb:
     """The verb as one step among threads."""
 
     @wraps(verb)
-    def locked(self: "MemoryStore", *given: _P.args, **named: _P.kwargs) -> _R:
+    def locked(self: "MemoryStore", *given: Any, **named: Any) -> Any:
         with self._lock:
             return verb(self, *given, **named)
 
-    return locked
+    return cast("_Verb", locked)
 
 
 class MemoryStore:

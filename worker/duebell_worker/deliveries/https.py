@@ -35,7 +35,7 @@ _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
 #: Permanent refusals: the endpoint understood the message and does not want it, or does not exist. Others,
 #: such as 401, 409, 429 and 5xx, may pass. EventBridge's API destinations treat statuses alike.
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-api-destinations.html
-_LASTS = {*range(300, 400), 400, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
+_LASTS = {*range(300, 401), 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
 
 _MOST_PAUSE = 24 * 60 * 60
 

@@ -43,7 +43,7 @@ class Queue(LockedStore):
         vars(self).update(state)
 
     def after_step(self) -> None:
-        state = {name: vars(self)[name] for name in vars(MemoryStore())}
+        state = {name: vars(self)[name] for name in vars(MemoryStore()) if name != "_lock"}
         written = self._path.with_suffix(".new")
         written.write_bytes(pickle.dumps((state, self.bell)))
         written.replace(self._path)

@@ -118,7 +118,7 @@ def _page() -> Iterator[str]:
     yield from _requests()
     yield "## Lines of the log\n\nThe `event` of a line of the worker's [log](logs.md) is one of these.\n"
     yield "| event | usual level | what it means |\n|---|---|---|"
-    lines = (f"| `{one.name.lower()}` | {getLevelName(one.value[0])} | {one.value[1]} |\n" for one in LogLine)
+    lines = (f"| `{one.name.lower()}` | {getLevelName(one.level)} | {one.means} |\n" for one in LogLine)
     yield "".join(lines)
 
 

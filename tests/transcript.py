@@ -84,7 +84,7 @@ def check(file: Path, stage: Rehearsal, ask: Callable[[str], str]) -> None:
 
 
 def failing(store: Any, method: str, times: int, error: Any = NO_ANSWER) -> Mock:
-    """This method of the store; the first calls raise the error, or return it if it is another value."""
+    """The method of the store, whose first calls raise the error, or return it if it is no exception."""
     return Mock(wraps=getattr(store, method), side_effect=[error] * times + [DEFAULT] * 999)
 
 

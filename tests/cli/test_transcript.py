@@ -40,7 +40,7 @@ def test_outputs_are_as_they_were(
     duebell: Duebell, stage: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Context, "now", lambda _: stage.now)
-    for room in ("adder", "change_many"):  # a queue in memory has no locks
+    for room in ("adder", "change_many"):  # the same calls fail each time
         monkeypatch.setattr(f"duebell_editor.library.{room}._THREADS", 1)
 
     backend = stage.editor._backend

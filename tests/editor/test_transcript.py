@@ -58,7 +58,7 @@ def failing(store: Any, name: str, call: Any, times: int = 99, error: Any = tran
         return call()
 
 
-@patch("duebell_editor.library.adder._THREADS", 1)  # a queue in memory has no locks
+@patch("duebell_editor.library.adder._THREADS", 1)  # the same calls fail each time
 @pytest.mark.parametrize(
     "name", ["transcript", "states", "imports", "aws", "forecasts", "crowd", "scenes", "plans"]
 )

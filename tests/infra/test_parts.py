@@ -142,7 +142,7 @@ def stopped(folder: StateFolder) -> None:
 
 
 def embedded(*, rings_at: datetime | None = None, **given: Any) -> Any:
-    """Start the stack of this machine in memory, reload its worker, and stop it; what it says of itself."""
+    """Start the stack of this machine in memory, reload its worker, and stop it. Returns its attributes."""
     variables = {"DUEBELL_DELIVERIES": '{"a": {"to": "https://a.b"}}', "DUEBELL_WORKER": ""}
     variables |= {"DUEBELL_WORKER": given["actions"]} if "actions" in given else {}
     client = SimpleNamespace(
@@ -179,7 +179,7 @@ def install(folder: Path, target: Target, *, requirements: Path | None) -> dict[
 
 
 def built(actions: str | None, **given: Any) -> Any:
-    """A bundle for Lambda, with no more than these actions in it; what is said of it."""
+    """Build a bundle for Lambda with these actions alone. Returns its files and its attributes."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(bundle, "own_files", dict)
         patched.setattr(bundle, "install", install)
@@ -190,7 +190,7 @@ def built(actions: str | None, **given: Any) -> Any:
 
 
 def rehearse(*lengths: dict[str, float]) -> Any:
-    """What comes of the actions in app.py while these times pass."""
+    """The attempts, tasks, deliveries and runs of the actions in app.py after these lengths of time."""
     import app  # type: ignore[import-not-found]  # noqa: PLC0415
 
     with Rehearsal(app.worker) as stage:

@@ -46,8 +46,8 @@ class CoverageMap(msgspec.Struct):
     def tests_of(self, file: str, function: int, limit: float) -> tuple[list[str], int]:
         """Tests that call it, for so many seconds, and how many there are.
 
-        From each file of tests comes the one that calls least else, then from each the second, and so on:
-        the tests of one file often see the same. The file that is named by `file` is the first.
+        They come in rounds: from each file of tests the one that calls the fewest other functions, then from
+        each the second, as tests of one file often check the same. In a round, tests named after `file` lead.
 
         function  its first line; 0 for what is done when the module is imported
 

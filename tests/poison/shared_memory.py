@@ -1,9 +1,8 @@
-"""A scheduler in memory for real threads: a locked store, and a rule that notes overlapping settings."""
+"""A scheduler in memory for real threads: its rule notes settings that overlap."""
 
-import inspect
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,33 +15,6 @@ from duebell_shared.settings import Settings
 
 #: More rings than any of these tests needs.
 _MOST_RINGS = 40
-
-
-class LockedStore(MemoryStore):
-    """The queue in memory, each of its verbs one atomic step for threads too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.lock = threading.RLock()
-
-    def after_step(self) -> None:
-        """Called within the lock; for whoever keeps the store elsewhere, too."""
-
-
-def _atomic(verb: Callable[..., Any]) -> Callable[..., Any]:
-    def step(store: LockedStore, *arguments: Any, **options: Any) -> Any:
-        with store.lock:
-            result = verb(store, *arguments, **options)
-            result = iter(list(result)) if isinstance(result, Iterator) else result
-            store.after_step()
-            return result
-
-    return step
-
-
-for _name, _verb in inspect.getmembers(MemoryStore, inspect.isfunction):
-    if not _name.startswith("_"):
-        setattr(LockedStore, _name, _atomic(_verb))
 
 
 class SharedBell(Bell):
@@ -61,7 +33,7 @@ class SharedBell(Bell):
 
 
 def backend_of(
-    store: LockedStore, bell: Bell, clock: Callable[[], datetime], sleep: Callable[[float], None]
+    store: MemoryStore, bell: Bell, clock: Callable[[], datetime], sleep: Callable[[float], None]
 ) -> Backend:
     rule = Rule("duebell", bell.client, clock=clock, sleep=sleep)
     return Backend(Settings(), store, rule, clock=clock, sleep=sleep)

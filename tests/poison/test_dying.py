@@ -8,8 +8,10 @@ import pickle
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.expression import SENTINEL
 from tests.support import NOON, Clock
 
-from .shared_memory import LockedStore, backend_of, ring_till_parked
+from .shared_memory import backend_of, ring_till_parked
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +35,7 @@ _HEADROOM = 1 << 30
 _MORSEL = 64 << 20
 
 
-class Queue(LockedStore):
+class Queue(MemoryStore):
     """The queue and the rule, written to a file after each step: what a process leaves behind."""
 
     def __init__(self, path: Path) -> None:
@@ -42,7 +44,7 @@ class Queue(LockedStore):
         state, self.bell = pickle.loads(path.read_bytes()) if path.exists() else ({}, Bell())
         vars(self).update(state)
 
-    def after_step(self) -> None:
+    def write(self) -> None:
         state = {name: vars(self)[name] for name in vars(MemoryStore()) if name != "_lock"}
         written = self._path.with_suffix(".new")
         written.write_bytes(pickle.dumps((state, self.bell)))
@@ -51,6 +53,20 @@ class Queue(LockedStore):
     def backend(self, now: datetime) -> Backend:
         clock = Clock(now)
         return backend_of(self, self.bell, clock, clock.sleep)
+
+
+def _written(verb: Callable[..., Any]) -> Callable[..., Any]:
+    def step(queue: Queue, *given: Any, **named: Any) -> Any:
+        with queue._lock:
+            result = verb(queue, *given, **named)
+            queue.write()
+            return result
+
+    return step
+
+
+for _name in ("swap_record", "swap", "insert", "save", "claim", "transact", "note", "relocate"):
+    setattr(Queue, _name, _written(getattr(MemoryStore, _name)))
 
 
 def main(path: Path, now: datetime) -> None:

@@ -8,16 +8,17 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from duebell import Editor, NewTask, Status, Task, Worker
+from duebell_infra.testing import MemoryStore
 from duebell_shared.instants import utc_now
 
-from .shared_memory import LockedStore, SharedBell, backend_of, ring_till_parked
+from .shared_memory import SharedBell, backend_of, ring_till_parked
 
 MANY, PLACES = 1_000, 16
 
 
 def test_thousands_at_once_and_a_flood_of_more_meanwhile_are_each_done_once() -> None:
     # Given many tasks that are due, added at once
-    store, bell = LockedStore(), SharedBell()
+    store, bell = MemoryStore(), SharedBell()
     # Pauses are short: there is no network to be kind to
     backend = backend_of(store, bell, utc_now, lambda seconds: time.sleep(seconds / 50))
     editor = Editor(backend=backend)

@@ -1,4 +1,4 @@
-"""The store in memory, shared by threads, as a `Rehearsal` that adds many tasks at once shares it."""
+"""Threads share the queue in memory: an add of many tasks in a `Rehearsal` uses several."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What verify asks of AWS, and what it says of wrong answers, or while it may not query the table."""
+"""The requests of verify to AWS, and its findings for wrong answers and without the right to query."""
 
 import json
 import re

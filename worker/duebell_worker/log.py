@@ -32,7 +32,11 @@ class _Invocation:
 
 
 class LogLine(Enum):
-    """The lines of the log: usual level and meaning. The name in lower case is the line's `event`."""
+    """The lines of the worker's log. A name in lower case is the `event` of its line.
+
+    level  the usual level
+    means  its meaning
+    """
 
     CALENDAR_MISSING = (
         WARNING,
@@ -91,10 +95,13 @@ class LogLine(Enum):
     WORKER_DID_NOT_START = ERROR, "The worker's code could not be imported"
     WORKER_NOT_REGISTERED = WARNING, "The worker could not make itself known to clients"
 
+    def __init__(self, level: int, means: str) -> None:
+        self.level, self.means = level, means
+
 
 def emit(line: LogLine, *, level: int | None = None, **fields: Any) -> None:
     """Log a line, at its usual level or the one given. Fields that are None are left out."""
-    log_lines.log_event(_LOGGER, line.name.lower(), level=level or line.value[0], **fields)
+    log_lines.log_event(_LOGGER, line.name.lower(), level=level or line.level, **fields)
 
 
 @contextmanager

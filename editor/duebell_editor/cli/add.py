@@ -86,7 +86,7 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
         if is_given and name not in {"from_", *policy}:
             other = context.option_of(name)
             raise WrongUsage(f"--from cannot be combined with {other}: its lines have these fields")
-    Policy.of(**policy)
+    Policy.of(**policy)  # checked before the file is read
     out, result = context.out, _Result()
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())

@@ -1,5 +1,6 @@
 """The call of a command: its account, clock and output. Also functions that make options."""
 
+import contextlib
 import inspect
 import os
 import sys
@@ -57,13 +58,8 @@ class Context(typer.Context):
         """Ask a person; abort the command unless the answer is yes. Raises WrongUsage in a script."""
         if not self.out.can_ask:
             raise WrongUsage(f"{question}: give --yes to do it")
-        print(f"{question}. Do it? [y/N]: ", end="", file=sys.stderr, flush=True)
-        try:
-            answer = input()  # click's own question begins with a space on standard output
-        except (EOFError, KeyboardInterrupt):
-            raise typer.Abort from None
-        if answer.strip().casefold() not in {"y", "yes"}:
-            raise typer.Abort
+        with contextlib.redirect_stdout(sys.stderr):  # `err=True` leaves a space on standard output
+            typer.confirm(f"{question}. Do it?", abort=True)
 
     def option_of(self, field: str) -> str:
         """The command line's name for a field of the library: `--max-runs` of max_runs, `ID` of id."""

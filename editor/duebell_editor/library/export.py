@@ -78,7 +78,7 @@ def _check(task: Task) -> None:
         value = getattr(task, attribute)
         if name != "payload" and value != FIELDS[name].default:
             checked(name, value)
-    texts = {"payload": task.payload_json, "result_json": task.result_json}
+    texts = {"payload_json": task.payload_json, "result_json": task.result_json}
     texts["then.payload_json"] = task.then.payload_json if task.then else None
     for field, text in texts.items():
         try:

@@ -98,8 +98,9 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             for due in days.occurrences(day):
                 if after < due <= until:
                     moved = None if how is Holidays.SKIP else days.at(self.moved(day, how), due)
-                    runs = moved and schedule.next_after(moved - MILLISECOND) == moved  # not after the end
-                    yield OnHoliday(due=due, holiday=self.days[day], moved_to=moved if runs else None)
+                    if moved and schedule.next_after(moved - MILLISECOND) != moved:
+                        moved = None  # it is before the schedule's start, or after its end
+                    yield OnHoliday(due=due, holiday=self.days[day], moved_to=moved)
 
 
 class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,10 +33,12 @@ def test_filters_by_status_action_and_id(open_page: Open, url: str) -> None:
 
 def test_filters_by_time(open_page: Open, url: str, scene: Scene) -> None:
     # Given tasks due soon, tomorrow and on the day after, in the viewer's zone
-    today = datetime.now(BERLIN).replace(hour=0, minute=0, second=0, microsecond=0)
+    now = datetime.now(BERLIN)
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for name, hours in (("tomorrow", 24 + 15), ("after", 48 + 15)):
         scene.editor.add("x", due=today + timedelta(hours=hours), id=f"time-{name}")
-    scene.editor.add("x", due=timedelta(minutes=30), id="time-soon")
+    soon = min(now + timedelta(minutes=30), today + timedelta(hours=24, seconds=-1))
+    scene.editor.add("x", due=soon, id="time-soon")
     page = open_page(url)
     rows = page.locator("#list tbody tr")
     page.get_by_label("Search", exact=True).fill("time-")

@@ -33,7 +33,7 @@ _LEFT_OUT = (*(f"--ignore={path}" for path in ("tests/page", "tests/e2e", *_BREA
 _QUIET = ("-q", "-p", "no:cacheprovider")
 
 #: Seconds of tests for one mutant, as the map has them: noting the calls makes tests several times slower.
-_LIMIT = 60.0
+_LIMIT = 120.0
 
 KILLED, SURVIVED, UNDECIDED = "killed", "SURVIVED", "undecided"
 

@@ -49,6 +49,7 @@ class Call(StrEnum):
     HEAD = "head"
     CLAIM = "claim"
     OUTCOME = "outcome"
+    COPY = "copy"
 
 
 class _Lane(msgspec.Struct, kw_only=True):

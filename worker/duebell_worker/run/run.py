@@ -14,6 +14,7 @@ from duebell_shared.bell.expression import LEAD
 from duebell_shared.bell.run_rules import MOMENT, READ_AGAIN
 from duebell_shared.errors import AwsError, NotDeployed, UnreadableTask
 from duebell_shared.instants import NEVER
+from duebell_shared.queue.places import lane_of
 from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
@@ -264,15 +265,17 @@ class _Run:
     def _is_stray_copy(self, key: QueueKey) -> bool:
         """Delete the task if it is a stray copy. True also if that is unknown, so that the task waits."""
         record = self._lease.seen
-        if not record.earlier:
+        if not record.earlier or lane_of(key.id, len(record.lanes)) == key.lane:
             return False
         try:
-            return drop_stray_copy(self._backend.store, key, len(record.lanes), self._context.now())
+            is_stray = drop_stray_copy(self._backend.store, key, len(record.lanes), self._context.now())
+            self._trouble.note(Call.COPY, [(key.lane, is_stray)])
         except AwsError as error:
-            self._trouble.failed(key.lane, Call.READ, error)
+            self._trouble.failed(key.lane, Call.COPY, error)
             return True
         except UnreadableTask:
             return False
+        return is_stray
 
     def _release(self) -> datetime | None:
         """Give the lanes back, unless more is due before the rule could ring and there is time to run it.

@@ -111,7 +111,7 @@ def _parameter(name: str, row: Parameter) -> str:
     if row.default is not None:
         default = _default(row)
         fields.append(f"Default: {default if row.kind == 'number' else json.dumps(default)}")
-    if values := _values(row):
+    if values := row.allowed:
         fields.append(
             f"AllowedValues: [{', '.join(v if row.kind == 'number' else json.dumps(v) for v in values)}]"
         )
@@ -160,7 +160,7 @@ def _conditions(name: str, row: Parameter) -> Iterator[tuple[str, str]]:
     """The condition for a value of a Terraform variable, and the message if it fails."""
     if row.values and row.kind not in {"yes", "on"}:
         texts = [value for value in row.values if value]
-        values = _values(row) if row.kind == "number" else [json.dumps(value) for value in _values(row)]
+        values = row.allowed if row.kind == "number" else [json.dumps(value) for value in row.allowed]
         yield f"contains([{', '.join(values)}], var.{name})", f"{', '.join(texts[:-1])} or {texts[-1]}."
     if row.least is not None and row.most is not None:
         yield f"var.{name} >= {row.least} && var.{name} <= {row.most}", f"{row.least} to {row.most}."
@@ -173,12 +173,6 @@ def _conditions(name: str, row: Parameter) -> Iterator[tuple[str, str]]:
 
 def _default(row: Parameter) -> str:
     return row.default or {"yes": "no", "on": "off", "map": "{}"}.get(row.kind, "")
-
-
-def _values(row: Parameter) -> list[str]:
-    if row.kind in {"yes", "on"}:
-        return ["yes", "no"] if row.kind == "yes" else ["on", "off"]
-    return [*([""] if row.values and not row.default else []), *row.values]
 
 
 def _of_settings() -> str:

@@ -82,7 +82,7 @@ def test_a_push_puts_a_task_off_for_its_longest_wait(duebell: Duebell, editor: E
     assert duebell("add", "--from", "-", *push, stdin=again).status == 0
     task = editor.get("one")
     assert (task.due, task.payload) == (due + timedelta(minutes=5), 3)
-    assert "max-wait: needs" in duebell("add", "index", "--in", "1h", "--max-wait", "15m").err
+    assert "max-wait: is only for pushes" in duebell("add", "index", "--in", "1h", "--max-wait", "15m").err
 
 
 def test_a_batch(duebell: Duebell, editor: Editor) -> None:

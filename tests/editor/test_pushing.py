@@ -127,10 +127,10 @@ def test_a_recurring_task_is_not_pushed(scheduler: Scheduler) -> None:
     [
         ({"id": None}, "id: is missing: if_exists='push' needs one"),
         ({"due": None, "schedule": "rate(1 day)"}, "schedule: a recurring task cannot be pushed"),
-        ({"if_exists": "keep", "max_wait": HOUR}, "max_wait: needs if_exists='push'"),
+        ({"if_exists": "keep", "max_wait": HOUR}, "max_wait: is only for pushes"),
         ({"max_wait": 60}, "max_wait: must be a timedelta, not int"),
         ({"max_wait": -HOUR}, "max_wait: must be a millisecond or more"),
-        ({"rev": 1}, "rev: needs if_exists='replace'"),
+        ({"rev": 1}, "rev: is only for replacements"),
     ],
 )
 def test_what_cannot_be_right_is_refused_first(scheduler: Scheduler, given: Any, message: str) -> None:

@@ -230,7 +230,7 @@ def table(rows: Sequence[Mapping[str, Any]], now: datetime) -> Table:
         titles = [titles[0], ""]
     made = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
     for title, width in zip(titles, [*widths[: len(titles) - 1], _UNLIMITED], strict=True):
-        made.add_column(title, no_wrap=width <= _WHOLE, overflow="fold")
+        made.add_column(title, no_wrap=width <= min(_WHOLE, console().width - 20), overflow="fold")
     for line in lines:
         made.add_row(*map(Text, line))
     return made

@@ -160,7 +160,7 @@ def _runtime_modules() -> dict[str, str]:
             distribution = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        for top in {file.parts[0] for file in distribution.files or []}:
+        for top in {file.parts[0] for file in distribution.files or []} - {"..", "__pycache__"}:
             place = Path(str(distribution.locate_file(top)))
             if place.suffix in {"", ".py"} and place.exists():
                 found[place.stem] = str(place.parent)

@@ -51,6 +51,13 @@ class Parameter(msgspec.Struct, frozen=True):
     variable: str = ""
     only: Literal["", "CloudFormation", "Terraform"] = ""
 
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """All values that it may have; none if they are not listed."""
+        if self.kind in {"yes", "on"}:
+            return ("yes", "no") if self.kind == "yes" else ("on", "off")
+        return ("", *self.values) if self.values and not self.default else self.values
+
 
 def _same(field: str, *, option: str = "", pattern: str = "", says: str = "") -> Parameter:
     """The parameter for a setting."""
@@ -291,9 +298,8 @@ def check_parameters(given: Mapping[str, str]) -> None:
         )
     for name, value in given.items():
         row = PARAMETERS[name]
-        values = {"yes": ("yes", "no"), "on": ("on", "off")}.get(row.kind, row.values)
-        if values and value not in values and (value or row.default):
-            *most, last = values
+        if row.allowed and value not in row.allowed:
+            *most, last = filter(None, row.allowed)
             raise InvalidDeployment(name, f"must be {', '.join(most)} or {last}, not {quoted(value)}")
         if row.least is not None:
             number = int(value) if value.isdecimal() else -1

@@ -38,6 +38,7 @@ _ENDING = timedelta(seconds=30)
 _MARGIN = timedelta(seconds=10)
 
 LOG = "`duebell doctor`; look into the worker's log"
+_NOT_CALLED = "see that DUEBELL_FUNCTION names the worker: until a call starts it, what is due at once waits"
 _NOT_SET = "set DUEBELL_FUNCTION for the editors: without it, what is due at once waits for the rule"
 
 
@@ -131,7 +132,7 @@ def call(scene: Scene) -> Finding:
     if function.start(()):
         return Finding()
     kind = NotMade if scene.answers.lacks() else Wrong
-    raise kind(f"the function {quoted(function.name)} cannot be called: {scene.answers}", _NOT_SET)
+    raise kind(f"the function {quoted(function.name)} cannot be called: {scene.answers}", _NOT_CALLED)
 
 
 def at_once(scene: Scene) -> Finding:
@@ -151,7 +152,7 @@ def at_once(scene: Scene) -> Finding:
     if is_called and figures["started_after_seconds"] <= _AT_ONCE.total_seconds():
         return Finding(found=f"{said}, by a direct call", figures=figures)
     how = "a direct call was made, and took long" if is_called else "no direct call was made"
-    way_out = LOG if is_called else _NOT_SET
+    way_out = LOG if is_called else _NOT_CALLED if scene.backend.function else _NOT_SET
     return Finding(found=f"{said}; {how}", result=Result.SLOWER, way_out=way_out, figures=figures)
 
 

@@ -318,8 +318,8 @@ def check_size(task: Task) -> Task:
     if size > MAX_ITEM:
         raise InvalidTask(
             "payload",
-            f"makes the task larger than an item of DynamoDB may be, by {size - MAX_ITEM:,} bytes: keep the "
-            f"data elsewhere, in S3 for example, and put its key here",
+            f"makes the task as large as {size:,} bytes with what runs add; an item of DynamoDB has at most "
+            f"{MAX_ITEM:,}: keep the data elsewhere, in S3 for example, and put its key here",
         )
     return task
 

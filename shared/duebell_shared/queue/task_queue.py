@@ -217,9 +217,9 @@ class Policy(NamedTuple):
         """The policy of these arguments of `Editor.add`. Raises InvalidTask."""
         policy = checked("if_exists", if_exists)
         if max_wait is not None and policy is not IfExists.PUSH:
-            raise InvalidTask("max_wait", "needs if_exists='push'")
+            raise InvalidTask("max_wait", "is only for pushes: set if_exists to push")
         if rev is not None and policy is not IfExists.REPLACE:
-            raise InvalidTask("rev", "needs if_exists='replace'")
+            raise InvalidTask("rev", "is only for replacements: set if_exists to replace")
         limit = None if max_wait is None else checked("max_wait", max_wait)
         return cls(policy, limit, None if rev is None else checked("rev", rev))
 

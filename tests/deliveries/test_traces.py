@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from duebell import Editor, Then, Worker
+from duebell import Editor, Snooze, Task, Then, Worker
 from duebell_shared.queue.items import item_of, task_of
 from tests.deliveries.test_services import RUN, TASK_DEFINITION, ecs, make_queue, received  # noqa: F401
 from tests.support import REGION, Clock
@@ -82,6 +82,19 @@ def test_an_attempt_is_a_span_linked_to_that_of_the_add(
     assert editor.get("from the action").traceparent == inside[1]
     assert editor.get("one/then").traceparent == added
     assert bill.links[0].context.span_id == int(added.split("-")[2], 16)
+
+
+def test_a_snooze_is_no_error_of_its_span(worker: Worker, editor: Editor, clock: Clock, spans: Any) -> None:
+    @worker.action("mail")
+    def mail(task: Task) -> None:
+        raise Snooze(HOUR)
+
+    editor.add("mail", due=HOUR)
+    clock.advance(HOUR)
+    worker.run()
+    [span] = attempts(spans)
+    assert span.status.is_unset
+    assert not span.events
 
 
 def test_a_tracer_that_raises_fails_the_attempt_alone(

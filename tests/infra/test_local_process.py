@@ -16,6 +16,7 @@ import pytest
 from duebell_editor.cli.schedulers import LocalStack
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
+from duebell_infra.local.ministack import HOST, refuse_taken
 from duebell_infra.local.service import serve, start, stop, wait
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
@@ -173,3 +174,10 @@ def test_a_second_signal_does_not_cut_short_what_the_first_one_began() -> None:
         work()
     assert tidied == ["all"]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_port_that_somebody_has_is_refused_with_the_option_that_chooses_another() -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(EmbeddedStackFailed, match=rf"port {port} cannot be used \(.*\): .* --stack-port"):
+            refuse_taken(port, option="--stack-port")

@@ -128,7 +128,7 @@ ${steps:.0f} a million alone.
 
 MEMORIES = """
 **duebell costs more in each row**, most of all for tasks that come due alone, because each takes a run of its own, and for tasks to the
-second. EventBridge Scheduler's free 14 million invocations come on top.
+second.
 
 Tasks of one moment are run together, which makes them cheaper here. At random seconds, a run in six comes more than five minutes after
 the one before. A month has at most 43,200 minutes to ring in. To the second, a run

@@ -55,7 +55,7 @@ METRICS = {
         "Count",
         "runs that died before they gave their lanes back; written when a later run finds them",
     ),
-    "LaneTrouble": ("Count", "lanes that could not be read or written; written only if there are some"),
+    "LaneTrouble": ("Count", "lanes that rest at the end of a run; written only if there are some"),
     "QueueDepth": ("Count", f"tasks in the queue, {_MOST_READ:,} at most; resting lanes are left out"),
     "Overdue": ("Count", f"overdue tasks, and ended ones whose follow-up is missing; {_MOST_READ:,} at most"),
     "LaneBytes": ("Bytes", "the size of the fullest lane, in steps of a gigabyte"),

@@ -24,9 +24,9 @@ from .deploy.options import (
     Actions,
     Deliver,
     Requirements,
+    actions_given,
     deliveries_given,
     pairs,
-    without_none,
 )
 from .deploy.parameters import PARAMETERS, Parameter, check_scheduler_name, environment_of
 from .deploy.stack import Stack, template_text
@@ -96,7 +96,7 @@ def bundle(
     chosen = Target(python=python or default.python, architecture=architecture or default.architecture)
     target = Target.this_machine() if this_machine else chosen
     built = build(
-        without_none(actions),
+        actions_given(actions),
         target,
         requirements=requirements,
         imported=imported,
@@ -196,7 +196,7 @@ def deploy(
     }
     deployment = Deployment(
         name=name,
-        actions=without_none(actions),
+        actions=actions_given(actions),
         deliver=deliveries_given(deliver),
         requirements=requirements,
         bucket=bucket,

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from duebell import DuebellError, Editor, Settings
 from duebell_editor.cli.account import Account, EndpointSession
 from duebell_editor.cli.context import Context
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from tests import transcript
 from tests.cli.conftest import ACCOUNT
 from tests.cli.program import Duebell
@@ -166,7 +166,7 @@ def test_accounts_are_found_as_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     def ask(line: str) -> str:
         if line.startswith("LOCAL "):
             (tmp_path / ".duebell").mkdir(exist_ok=True)
-            LocalStack(pid=1, editor="", environment=json.loads(line[6:])).write(tmp_path / ".duebell")
+            LocalNote(pid=1, editor="", environment=json.loads(line[6:])).write(tmp_path / ".duebell")
             return ""
         before, after = re.split("(?:^| )duebell(?: |$)", line)
         words = iter(shlex.split(after))

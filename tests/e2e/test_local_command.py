@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from duebell import Editor, Settings, Status
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_infra.local.ministack import HOST, free_port, refuse_taken
 from duebell_infra.local.stack import EmbeddedStack
@@ -166,7 +166,7 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
         assert again.stdout.splitlines() == [page, *began.stdout.splitlines()[-4:]]
         assert "runs already: end it with `duebell local stop`" in again.stderr
         # Services reach it with the line that is printed
-        note = LocalStack.read(project / ".duebell")
+        note = LocalNote.read(project / ".duebell")
         assert note
         exported = shlex.split(next(line for line in began.stdout.splitlines() if "  export " in line))
         assert dict(one.split("=", 1) for one in exported[1:]) == note.environment
@@ -180,7 +180,7 @@ def test_it_runs_in_the_background_until_it_is_stopped(project: Path) -> None:
         stopped = duebell("local", "stop", folder=project)
     assert stopped.returncode == 0
     assert stopped.stdout.startswith("stopped")
-    assert LocalStack.read(project / ".duebell") is None
+    assert LocalNote.read(project / ".duebell") is None
     assert "none is running" in duebell("local", "stop", folder=project).stdout
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell import Editor
-from duebell_infra.deploy.bells import arm_by, keep_other_bell, next_step
+from duebell_infra.deploy.bells import arm_this_bell, keep_other_bell, next_step
 from duebell_infra.errors import DeployFailed
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import Armer
@@ -118,9 +118,9 @@ def test_arming_by_a_bell_does_not_take_the_other_ones_word(
         return armer.read() if len(looks) == 1 else verify(armer)
 
     monkeypatch.setattr(Armer, "verify", look)
-    arm_by(backend)
+    arm_this_bell(backend)
     assert (len(looks), schedule()) == (2, rule())
     # And a bell that others set each time is given up on
     monkeypatch.setattr(Armer, "verify", lambda armer: replace(armer.read(), echo_of=clock()))
     with pytest.raises(NotArmed, match="the schedule was set by others each time"):
-        arm_by(backend)
+        arm_this_bell(backend)

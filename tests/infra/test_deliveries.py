@@ -14,7 +14,7 @@ from botocore.compat import HTTPHeaders
 
 from duebell import Editor, Status, Worker
 from duebell_infra.deploy.deliveries import CONDITIONS, LISTS, as_parameter, permitted
-from duebell_infra.deploy.options import deliveries_given, pairs, without_none
+from duebell_infra.deploy.options import actions_given, deliveries_given, pairs
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.errors import InvalidSettings
@@ -85,7 +85,7 @@ def test_other_options_give_a_value_to_each_name_once() -> None:
     for given, says in wrong.items():
         with pytest.raises(typer.BadParameter, match=f"^--env {says}$"):
             pairs("--env", ["B=1", given])
-    assert [without_none(one) for one in ("none", "a:b", "", None)] == ["", "a:b", "", None]
+    assert [actions_given(one) for one in ("none", "a:b", "", None)] == ["", "a:b", "", None]
 
 
 def test_a_delivery_that_cannot_be_right_is_refused() -> None:

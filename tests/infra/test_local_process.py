@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 from duebell_infra.local import service
 from duebell_infra.local.ministack import HOST, refuse_taken
@@ -26,14 +26,14 @@ from duebell_shared.settings import Precision
 HOLDER = """
 import os, signal, sys
 from pathlib import Path
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from duebell_infra.local.signals import Ended, ended_by_signal
 from duebell_infra.local.state import StateFolder
 state = Path(sys.argv[1])
 try:
     with ended_by_signal(), StateFolder(state):
         here = {"AWS_REGION": "here"}
-        LocalStack(pid=os.getpid(), editor="http://127.0.0.1:1/", environment=here).write(state)
+        LocalNote(pid=os.getpid(), editor="http://127.0.0.1:1/", environment=here).write(state)
         print("ready", flush=True)
         signal.pause()
 except Ended:
@@ -68,7 +68,7 @@ def test_stop_ends_it_in_order(state: Path) -> None:
         assert stop(state)
         assert process.wait() == 0
         assert (state / "kept").exists()
-    assert LocalStack.read(state) is None
+    assert LocalNote.read(state) is None
     assert not stop(state)
 
 
@@ -76,12 +76,12 @@ def test_one_that_was_killed_blocks_nothing(state: Path) -> None:
     with running(state) as process:
         process.kill()
         process.wait()
-    assert LocalStack.read(state)
+    assert LocalNote.read(state)
     # Also while its MiniStack, which holds the folder, still writes its state
     with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="no stack is ready"):
         wait(state, limit=0)
     assert not stop(state)
-    assert LocalStack.read(state) is None
+    assert LocalNote.read(state) is None
 
 
 def test_a_process_that_has_its_number_since_is_neither_ended_nor_taken_for_it(
@@ -89,7 +89,7 @@ def test_a_process_that_has_its_number_since_is_neither_ended_nor_taken_for_it(
 ) -> None:
     # Given a stack that was killed, whose note has the number of this process, as in a container
     with running(state) as process:
-        note = LocalStack.read(state)
+        note = LocalNote.read(state)
         assert note
         process.kill()
         process.wait()
@@ -137,26 +137,26 @@ def test_a_note_is_found_from_a_folder_below(tmp_path: Path, monkeypatch: pytest
     below.mkdir(parents=True)
     monkeypatch.chdir(below)
     (tmp_path / ".duebell").mkdir()
-    assert LocalStack.find() is None
-    note = LocalStack(pid=1, editor="http://127.0.0.1:1/", environment={})
+    assert LocalNote.find() is None
+    note = LocalNote(pid=1, editor="http://127.0.0.1:1/", environment={})
     note.write(tmp_path / ".duebell")
-    assert LocalStack.find() == note
+    assert LocalNote.find() == note
 
     # And in the folder that the variable names, only there
     monkeypatch.setenv("DUEBELL_STATE", str(tmp_path / "elsewhere"))
-    assert LocalStack.find() is None
+    assert LocalNote.find() is None
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"pid": "x"}', "[]"])
 def test_a_note_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "local.json").write_text(text)
-    assert LocalStack.read(tmp_path) is None
+    assert LocalNote.read(tmp_path) is None
 
 
 def test_a_note_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    LocalStack(pid=1, editor="http://127.0.0.1:1/", environment={}).write(tmp_path)
+    LocalNote(pid=1, editor="http://127.0.0.1:1/", environment={}).write(tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    assert LocalStack.read(tmp_path) is None
+    assert LocalNote.read(tmp_path) is None
 
 
 def test_a_second_signal_does_not_cut_short_what_the_first_one_began() -> None:

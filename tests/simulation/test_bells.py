@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from duebell import AwsError, NotArmed
-from duebell_infra.deploy.bells import arm_by
+from duebell_infra.deploy.bells import arm_this_bell
 from duebell_shared.backend import Backend
 from duebell_shared.bell.bell import BellKind
 from duebell_shared.settings import Settings
@@ -72,7 +72,7 @@ class ChangedBell(History):
         def main() -> None:
             try:
                 if self._arms:
-                    arm_by(self.backend(process))
+                    arm_this_bell(self.backend(process))
                 then(process)
             except (AwsError, NotArmed):
                 process.kill()

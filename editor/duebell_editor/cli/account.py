@@ -15,7 +15,7 @@ import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_editor.cli.errors import WrongUsage
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from duebell_editor.library.editor import Editor
 from duebell_shared.audit import set_place
 from duebell_shared.aws.aws_session import QuickLoader
@@ -138,11 +138,11 @@ class Account:
         os.environ.update({name: value for name, value in chosen.items() if value})
 
     @cached_property
-    def _local(self) -> LocalStack | None:
+    def _local(self) -> LocalNote | None:
         """The stack of `duebell local`, if the given name is `local`."""
         if self.name != LOCAL:
             return None
-        stack = LocalStack.find()
+        stack = LocalNote.find()
         if stack is None or not stack.environment:
             raise NotDeployed(
                 "no `duebell local` is running in this folder or above: start it, or name its state folder "

@@ -115,7 +115,7 @@ class Intake:
             for id, failed in of_message.items()
             if not all(_is_final(failure, entry.message) for entry, failure in failed)
         }
-        # Not of messages that come again: their entries would become dead letters twice.
+        # Messages that come again are left out: their entries would become dead letters twice.
         final = [one for id, failed in of_message.items() if id not in again for one in failed]
         taken = bury(client, url + DEAD_LETTERS, [_letter(*one) for one in final]) if final else []
         for (entry, failure), is_taken in zip(final, taken, strict=True):

@@ -118,6 +118,13 @@ class Adder:
         return failed
 
 
+def check_several(name: str, tasks: object) -> Iterable[Any]:
+    """The tasks, if they are an iterable of tasks. Raises InvalidTask of the field `name`."""
+    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
+        raise InvalidTask(name, f"must be tasks, in a list for example, not {type(tasks).__name__}")
+    return tasks
+
+
 def check_all(
     tasks: Iterable[NewTask | Mapping[str, Any]],
     make: Callable[[NewTask], Task],
@@ -132,9 +139,7 @@ def check_all(
     checked: list[Task] = []
     places: dict[str, int] = {}
     bad: list[InvalidTask] = []
-    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
-        raise InvalidTask(name, f"must be tasks, in a list for example, not {type(tasks).__name__}")
-    for index, given in enumerate(tasks):
+    for index, given in enumerate(check_several(name, tasks)):
         try:
             task = make(fields_of(NewTask, given))
         except InvalidTask as error:

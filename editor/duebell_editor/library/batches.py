@@ -1,6 +1,6 @@
 """Batches: a task that is blocked until all tasks of the batch have ended, and adding tasks to one."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
@@ -31,6 +31,8 @@ from duebell_shared.tasks.follow_up import Members
 from duebell_shared.tasks.new_task import new_task
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
+
+from .adder import check_several
 
 #: The follow-ups of a batch: rows of fields, with their meaning for a batch.
 FOLLOW_UPS = {
@@ -123,7 +125,7 @@ class Joiner:
 
     def _join(self, id: str, tasks: Sequence[Task]) -> Mapping[str, Task | DuebellError]:
         """Add these new tasks to this batch, all of them or those that could be reserved."""
-        self._batch(id).joined(len(tasks))  # before anything is written
+        self._batch(id).joined(len(tasks))  # raises for a closed batch, before anything is written
         until = self._backend.clock() + _GRACE
         policy = Policy()
         stored = self._backend.parallel(
@@ -166,7 +168,7 @@ class Joiner:
             self._change(id, "wait_for", partial(writes_of, ids[first : first + _AT_ONCE]))
 
     def joining(self, batch: Task, ids: Sequence[str]) -> list[tuple[Task, Task]]:
-        """Each of these tasks not yet in the batch: as it is, and as it joins. Raises DuebellError."""
+        """The tasks of these ids outside the batch, each before and after it joins. Raises DuebellError."""
         there = self._queue.get_many(ids)
         if missing := [id for id in ids if id not in there]:
             raise TaskNotFound(missing[0])
@@ -202,10 +204,8 @@ class Joiner:
 
 def members_of(id: str, tasks: object) -> list[NewTask]:
     """The tasks that a batch is made with; a task without an id is named by its place. Raises InvalidTask."""
-    if isinstance(tasks, str | bytes | Mapping) or not isinstance(tasks, Iterable):
-        raise InvalidTask("tasks", f"must be tasks, in a list for example, not {type(tasks).__name__}")
     given: list[NewTask] = []
-    for place, one in enumerate(tasks):
+    for place, one in enumerate(check_several("tasks", tasks)):
         try:
             fields = fields_of(NewTask, one)
         except InvalidTask as error:

@@ -13,7 +13,6 @@ from msgspec import UNSET, UnsetType
 
 from duebell_editor.listing.failures import Failures, read_failures
 from duebell_editor.listing.filters import (
-    MAX_LIMIT,
     FilterFields,
     check_choice,
     check_cursor,
@@ -76,7 +75,7 @@ from .change_many import (
     select_found,
 )
 from .export import ImportReport, export_tasks
-from .known_worker import KnownWorker
+from .known_worker import TaskChecker
 from .limit_setter import set_limit
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ class Editor:
         self._rule = RuleSetter(backend, self.queue)
         self._adder = Adder(backend, self.queue, self._rule)
         self._joiner = Joiner(backend, self.queue, self._rule)
-        self._known = KnownWorker(backend)
+        self._task_checker = TaskChecker(backend)
 
     @classmethod
     def from_env(cls) -> Self:
@@ -208,11 +207,9 @@ class Editor:
 
         Raises InvalidQuery.
         """
-        verb = check_verb(verb)
-        most = min(check_limit(limit, most=None), MAX_LIMIT)
-        which = make_filter(limit=most, **filters)
-        found = filter_for(verb, which, has_status=filters.get("status") is not None)
-        return select_found(self.queue, msgspec.structs.replace(found, limit=limit))
+        verb, limit = check_verb(verb), check_limit(limit, most=None)
+        which = filter_for(verb, make_filter(**filters), has_status=filters.get("status") is not None)
+        return select_found(self.queue, msgspec.structs.replace(which, limit=limit))
 
     def past_counts(self) -> PastCounts:
         """Count paused, done, expired and cancelled tasks, each up to 1,000. `status` counts the others."""
@@ -278,7 +275,7 @@ class Editor:
             self._backend,
             self.queue,
             until,
-            add=check_all(add, self._check, name="add", outcome=""),
+            add=check_all(add, self._made, name="add", outcome=""),
             limits=limits,
             pause=pause,
             spread=spread,
@@ -390,7 +387,7 @@ class Editor:
         policy = Policy.of(if_exists, max_wait, rev)
         given = fields_of(NewTask, task)
         is_generated = given.get("id") is None
-        new = policy.first(self._check(given), is_generated=is_generated)
+        new = policy.first(self._made(given), is_generated=is_generated)
         if new.batch is None:
             return self._rule.add(new, policy, is_generated=is_generated)
         report = self._joiner.add([new], policy)
@@ -417,7 +414,7 @@ class Editor:
 
         def check(given: NewTask) -> Task:
             is_generated = given.get("id") is None
-            task = policy.first(self._check(given), is_generated=is_generated)
+            task = policy.first(self._made(given), is_generated=is_generated)
             chosen.update([] if is_generated else [task.id])
             return task
 
@@ -490,11 +487,11 @@ class Editor:
         """
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))
-        self._known.check(new)
+        self._task_checker.check(new)
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
-            check_all(given, self._check)
+            check_all(given, self._made)
         if awaited:
             self._joiner.joining(new, awaited)
         there, outcome = self._rule.add(new, Policy(IfExists.KEEP))
@@ -590,7 +587,7 @@ class Editor:
         """A transaction over tables of your own and the queue, for a `with` statement: see Transaction."""
         return Transaction(
             self._backend,
-            self._check,
+            self._made,
             lambda task: self._reserve(task, is_generated=False),
             {Verb.CANCEL: self.cancel_item, Verb.MOVE: self.move_item, Verb.UPDATE: self.update_item},
         )
@@ -607,7 +604,7 @@ class Editor:
         Raises InvalidTask and InvalidSchedule before anything is written, TaskExists, QueueFull, NotArmed.
         """
         given = fields_of(NewTask, {"action": action, **fields})
-        reserved = self._reserve(self._check(given), is_generated=given.get("id") is None)
+        reserved = self._reserve(self._made(given), is_generated=given.get("id") is None)
         return Reservation(self._backend, TaskWrite(reserved, reserved.confirmed()))
 
     def cancel_item(self, id: str, *, rev: int | None = None) -> TransactionItem:
@@ -823,10 +820,11 @@ class Editor:
 
         return (self._store.read(Calendars) or Calendars()).calendars
 
-    def _check(self, given: NewTask) -> Task:
+    def _made(self, given: NewTask) -> Task:
+        """The checked and signed task of these arguments, with its trace context. Raises InvalidTask."""
         new = new_task(**given, now=self._clock(), calendars=self._backend.calendar)
         task = self._signed(check_size(new))
-        self._known.check(task)
+        self._task_checker.check(task)
         if traceparent := self.traces.get(task.id):
             return msgspec.structs.replace(task, traceparent=traceparent)
         if "opentelemetry.trace" not in sys.modules:
@@ -855,7 +853,7 @@ class Editor:
                 changed_task(task, change, now=self._clock(), calendars=self._backend.calendar)
             )
             if not change.keys().isdisjoint({"payload", "action", "on_failed", "then"}):
-                self._known.check(changed)
+                self._task_checker.check(changed)
             return changed
 
         return apply
@@ -902,7 +900,7 @@ class Editor:
             is_retried = task.counted and not changed.counted
             if (self._joiner.save_retried if is_retried else self._store.save)(task, changed):
                 self.queue.audit.changed(verb, (task, changed))
-                # Even if this call did not change the time: an earlier one may have, and failed to arm.
+                # Arm even if this call kept the time: an earlier call may have changed it, and failed to arm.
                 self._rule.arm([changed])
                 return changed
         raise kept_changing(id)

@@ -22,7 +22,7 @@ _LOG = logging.getLogger("duebell.editor")
 _FRESH = timedelta(minutes=1)
 
 
-class KnownWorker:
+class TaskChecker:
     """Checks tasks against the record of the worker. It is read once a minute, and before a task is refused.
 
     A payload that cannot fit its type is refused. If the type may convert the payload, there is a warning.

@@ -47,13 +47,13 @@ def set_limit(
         stored = limits if changed == known else store.swap(limits, changed)
         if stored or changed == known:
             if stored:
-                _follow(backend, action, wanted, stored.rev, by)
+                _wake_runs(backend, action, wanted, stored.rev, by)
             return action_limit(action, record, stored or known)
     raise TaskConflict("the limits keep changing: try again")
 
 
-def _follow(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
-    """Make runs read the new limits and the queue, even without a change: an earlier call may have failed."""
+def _wake_runs(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
+    """Make runs read the limits and the queue, also after no change: an earlier call may have failed."""
     words = limit_words(limit.at_most, limit.per_second, limit.closed) if limit.is_any else "as declared"
     backend.audit.note("limit", by, action=action, detail=words)
     armer = backend.armer

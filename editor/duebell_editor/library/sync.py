@@ -143,8 +143,8 @@ def _steps(
     for task in declared.values():
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()
-        is_gone = found is None or found.recurrence is None or found.status is Status.CANCELLED
-        if is_gone or (found and found.has_ended and fields):
+        is_missing = found is None or found.recurrence is None or found.status is Status.CANCELLED
+        if is_missing or (found and found.has_ended and fields):
             yield SyncStep(verb="add", id=task.id, action=task.action, schedule=task.schedule)
         elif fields:
             yield SyncStep(
@@ -157,7 +157,10 @@ def _steps(
 
 
 def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:
-    """The fields in which a task differs from its declaration; `declared` if it was not declared before."""
+    """The fields in which a task differs from its declaration.
+
+    `declared` is one of them if code did not declare the task before.
+    """
     recurrence = task.recurrence
     if recurrence is None:
         return ()
@@ -180,7 +183,7 @@ def _wanted(name: str, declared: DeclaredTask) -> Any:
 
 def _as_declared(task: Task, declared: DeclaredTask, now: datetime, calendars: Calendars) -> Task:
     """The task as it is declared. Raises TaskConflict while it runs, InvalidTask, InvalidSchedule."""
-    given = {**_given(declared), "end": None, "max_runs": None}
+    given = {**_given(declared), "end": None, "max_runs": None}  # code declares neither of the two
     fields = _differences(declared, task)
     if {"schedule", "timezone", "end"}.isdisjoint(fields):
         changes = {name: given[name] for name in fields if name in given}

@@ -19,7 +19,7 @@ from duebell_shared.queue.task_queue import BATCH, PAGE, Queue, has_expired
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 
-from .filters import Filter
+from .filters import QUEUED, Filter
 from .positions import IN_QUEUE, LAST, LONGEST_KEY, SOURCES, Key, Position, is_failing, wrong_cursor
 
 
@@ -205,6 +205,6 @@ def _bound(start: Position, stream: tuple[int, int], *, latest_first: bool) -> d
 
 
 def _sources_of(status: Status) -> tuple[str, ...]:
-    if status in {Status.SCHEDULED, Status.RUNNING, Status.RESERVED}:
+    if status in QUEUED:
         return (IN_QUEUE,)
     return (Past.PAUSED, Past.PAUSED_RECURRING) if status is Status.PAUSED else (status.value,)

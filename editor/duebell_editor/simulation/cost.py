@@ -49,8 +49,9 @@ KEPT_WARM = timedelta(minutes=5)
 #: Assumed: bytes of the lines that Lambda itself writes to the log for each invocation.
 INVOCATION_BYTES = 300
 
-#: With precision "second" a run waits so long for tasks that come due alone. The rule rings ahead by the head
-#: start, less half a minute for rounding up, and half a minute for jitter.
+#: With precision "second", the average wait of a run for a due date, if no other due date is near. It is the
+#: head start, less half a minute for rounding up to a whole minute, and half a minute because the rule rings
+#: at any second of its minute.
 _WAIT = HEAD_START - timedelta(minutes=1)
 
 #: If tasks come due at least this often, a run with precision "second" never ends its wait.
@@ -91,11 +92,16 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of this version.
 
-    add, done, occurrence, run  the units of an add; of a claim and outcome; of both for an occurrence;
-                     and of a run without its tasks
-    run_bytes, task_bytes  of the log, metrics included
-    start_ms, one_ms, task_ms  processor time: a cold start; the same with a run of one task; a further task
-    waiting          with precision "second"
+    add         the units of an add
+    done        the units of a claim and an outcome
+    occurrence  the units of a claim and an outcome of an occurrence
+    run         the units of a run, without its tasks
+    run_bytes   bytes of a run in the log, without its tasks; metrics included
+    task_bytes  bytes of each task in the log
+    start_ms    processor time of a cold start
+    one_ms      processor time of a cold start with a run of one task
+    task_ms     processor time of a further task
+    waiting     an hour of waiting with precision "second"
     """
 
     add: Units

@@ -156,7 +156,7 @@ class Played:
         self.starts: list[Start] = []
         self.runs: list[RunPlayed] = []
         self.expired = 0
-        self._of = conditions
+        self._conditions = conditions
         self._until = until
         self._now = now
         self._queue: list[tuple[datetime, int, str, int, _Waiting]] = []
@@ -213,7 +213,7 @@ class Played:
 
     def _next(self) -> tuple[datetime, bool]:
         """The start of the next run, and True if a ring starts it."""
-        if self._of.is_called and self._record.rings_too_late(self._now):
+        if self._conditions.is_called and self._record.rings_too_late(self._now):
             return self._now, False
         return next_ring(self._expression, self._now) or NEVER, True
 
@@ -243,8 +243,8 @@ class Played:
     def _run(self) -> None:
         """One run, from now on until it gives its lanes back."""
         self._stop_at = self._now + _RUN_LIMIT
-        self._places = self._of.concurrency
-        self._measured_from, self._ended, self._has_shared = self._now, 0, self._of.runs == 1
+        self._places = self._conditions.concurrency
+        self._measured_from, self._ended, self._has_shared = self._now, 0, self._conditions.runs == 1
         self._last_place = self._shared_at = self._now
         self._helpers = 0
         while True:
@@ -254,11 +254,11 @@ class Played:
                 if not self._under_way:
                     break
             head = self._read()
-            waits = self._of.head_start + LEAD if self._of.head_start else MOMENT
+            waits = self._conditions.head_start + LEAD if self._conditions.head_start else MOMENT
             stays = max(waits, STAYS) if self._last_place > self._now else waits
             if self._now >= self._stop_at or head > self._now + stays:
                 return
-            if not self._of.head_start:
+            if not self._conditions.head_start:
                 head = min(head, self._now + READ_AGAIN)
             self._now = max(self._now, min(head, self._stop_at))
 
@@ -288,9 +288,9 @@ class Played:
         self._has_shared = True
         in_time = done_in_time(self._ended, took)
         due = in_sight + sum(queued <= self._now for queued, *_ in self._queue)
-        runs = min(self._of.runs, math.ceil((due - len(self._under_way)) / in_time))
+        runs = min(self._conditions.runs, math.ceil((due - len(self._under_way)) / in_time))
         if runs > 1:
-            self._places = self._of.concurrency * runs
+            self._places = self._conditions.concurrency * runs
             self._shared_at, self._helpers = self._now, runs - 1
 
     def _wait(self, by: datetime) -> None:
@@ -309,7 +309,7 @@ class Played:
         self._ended += 1
         if one.task:
             self._go_on(one.task)
-        if one.action in self._of.limits:
+        if one.action in self._conditions.limits:
             self._busy[one.action] -= 1
 
     def _go_on(self, task: Task) -> None:
@@ -320,7 +320,7 @@ class Played:
             id = done.id + done.owes.endings[0]
             follow_up = _Waiting(queued=queued, priority=0, id=id, action=task.then.action, since=queued)
             self._put(follow_up)
-            if self._of.head_start:  # the run watches for tasks that are added
+            if self._conditions.head_start:  # the run watches for tasks that are added
                 self._read_by = min(self._read_by, max(queued, self._now + WATCH))
             done = done.follow_up_settled()
         if done.queued is None:
@@ -335,7 +335,7 @@ class Played:
         """Start these tasks, as far as the limits of their actions allow."""
         limited: defaultdict[str, list[_Waiting]] = defaultdict(list)
         for one in batch:
-            if one.action in self._of.limits:
+            if one.action in self._conditions.limits:
                 limited[one.action].append(one)
             else:
                 self._start(one)
@@ -344,7 +344,7 @@ class Played:
 
     def _take(self, action: str, several: list[_Waiting]) -> None:
         """Start as many of these as the limit of their action allows now, and put the others back."""
-        limit, now = self._of.limits[action], self._now
+        limit, now = self._conditions.limits[action], self._now
         if opens := NEVER if limit.is_paused else limit.closed_until(now):
             for one in several:
                 self._hold(one, NEVER if limit.is_paused else reopening(action, opens, now))
@@ -363,7 +363,7 @@ class Played:
             now=now,
             run="",
             until=until,
-            takes=max(self._of.duration(action), SHORTEST),
+            takes=max(self._conditions.duration(action), SHORTEST),
         )
         # If a place is too far away, a run chooses a random time. On average, it is the one below.
         latest = NEVER if limit.per_second else now + LONGEST_WAIT
@@ -399,7 +399,7 @@ class Played:
                 if ended.queued:
                     self._put(entry_of(ended))
                 return
-        ends_at = now + self._of.duration(one.action)
+        ends_at = now + self._conditions.duration(one.action)
         self.starts.append(
             Start(
                 at=now,
@@ -416,7 +416,7 @@ class Played:
     def _push(self, ends_at: datetime, one: _Waiting) -> None:
         self._number += 1
         heapq.heappush(self._under_way, (ends_at, self._number, one))
-        if one.action in self._of.limits:
+        if one.action in self._conditions.limits:
             self._busy[one.action] += 1
 
 

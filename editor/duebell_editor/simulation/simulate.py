@@ -164,8 +164,10 @@ def simulate(
     parked = known.parked(now)
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
     worker = backend.store.read(WorkerRecord)
-    of_now = {one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)}
-    for action in proposed.keys() - of_now.keys():
+    limits_now = {
+        one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)
+    }
+    for action in proposed.keys() - limits_now.keys():
         check_is_known(action, worker)
     if unknown := sorted(spreads.keys() - {task.id for task in tasks if task.recurrence}):
         raise InvalidQuery("spread", f"{quoted(unknown[0])} is no recurring task that is due until then")
@@ -176,10 +178,10 @@ def simulate(
         concurrency=_CONCURRENCY,
         runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
         is_called=backend.function is not None,
-        limits={name: one for name, one in of_now.items() if one.is_any},
+        limits={name: one for name, one in limits_now.items() if one.is_any},
         semaphores={
             name: found
-            for name, one in of_now.items()
+            for name, one in limits_now.items()
             if one.is_counted and (found := backend.store.read(Semaphore, name))
         },
         durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
@@ -198,11 +200,11 @@ def simulate(
     today = play(waiting, conditions_now)
     if not (add or proposed or spreads or wanted or is_flattened):
         return Simulation(start=now, until=until, today=today)
-    limits_then = {name: of_now.get(name, Limit()).under(one) for name, one in proposed.items()}
-    limited_anew = {name for name, limit in limits_then.items() if limit != of_now.get(name, Limit())}
+    limits_then = {name: limits_now.get(name, Limit()).under(one) for name, one in proposed.items()}
+    limited_anew = {name for name, limit in limits_then.items() if limit != limits_now.get(name, Limit())}
     if wanted:
         head_start = HEAD_START if wanted is Precision.SECOND else timedelta(0)
-    all_limits = {name: limit for name, limit in {**of_now, **limits_then}.items() if limit.is_any}
+    all_limits = {name: limit for name, limit in {**limits_now, **limits_then}.items() if limit.is_any}
     flattening = _flattening(waiting, now, until) if is_flattened else ()
     spreads |= {one.id: one.spread for one in flattening}
     changed = [_released(_spread(task, spreads, now), limited_anew, now) for task in waiting]

@@ -69,7 +69,8 @@ def redrive(backend: Backend, queue: DeadLetters) -> int:
     """Do what `Editor.redrive` does."""
     with _received(backend, queue) as (client, url, messages):
         if queue is not DeadLetters.INTAKE:
-            backend.armer.start_run_if_late(backend.armer.verify())  # first: they show the need
+            # Before the deletion: if this raises, the messages stay, and still show that a run is needed.
+            backend.armer.start_run_if_late(backend.armer.verify())
             return _delete(client, url, messages, messages)
         sent = 0
         for one in list(messages):

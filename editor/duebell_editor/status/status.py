@@ -166,14 +166,14 @@ def _with_rule(status: SchedulerStatus, backend: Backend, record: ArmingRecord) 
     rule = backend.rule.read()
     targets = backend.rule.count_targets()
     region, account = rule.place
-    is_there = rule.is_enabled and targets > 0 and rule.is_at(record.set_to)
+    is_set = rule.is_enabled and targets > 0 and rule.is_at(record.set_to)
     status = replace(
         status,
         region=region,
         account=account,
         expression=rule.expression,
         enabled=rule.is_enabled,
-        armed=status.armed and is_there,
+        armed=status.armed and is_set,
         rings_at=_next_ring(rule, record, backend.clock()) if rule.is_enabled else None,
     )
     return status.with_problems(*_rule_problems(backend, rule, targets, record))

@@ -196,7 +196,7 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
 
 
 def _behind_line(backend: Backend, action: str, queued: datetime) -> datetime | None:
-    """The latest start of a task behind the line of its action; None if the line is over by then."""
+    """The latest start of a task behind others at its action's limit; None if none wait at `queued`."""
     semaphore = backend.store.read(Semaphore, action)
     return semaphore.line + STARTS_WITHIN if semaphore and semaphore.line > queued else None
 

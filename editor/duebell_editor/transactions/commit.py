@@ -42,7 +42,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
         return
     if isinstance(error, AwsUnavailable):
         raise TransactionUnknown(f"it is not known whether the transaction is committed: {error}") from error
-    told = tuple(_told(writes, refusal) for refusal in transacted.refusals)
+    refusals = tuple(_named(writes, refusal) for refusal in transacted.refusals)
     is_over = drop_reservations(backend, writes) > 0
     if not transacted.is_sure and not is_over:
         raise TransactionUnknown(
@@ -50,13 +50,16 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
         ) from error
     if error:
         raise error
-    raise TransactionCancelled(told)
+    raise TransactionCancelled(refusals)
 
 
 def _tried(
     backend: Backend, writes: Sequence[TaskWrite | Other]
 ) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
-    """Try to make these writes. Returns the last answer, sure if each try had one, and the last error."""
+    """Try to make these writes. Returns the last answer and the last error.
+
+    `is_sure` of the answer is True if every try had a sure answer.
+    """
     token, is_sure = uuid4().hex, True
     for pause in (*throttle_pauses(), None):
         error: AwsUnavailable | None = None
@@ -111,7 +114,8 @@ def _is_made(backend: Backend, write: TaskWrite) -> bool:
     return is_confirmed and there.created_at == write.old.created_at
 
 
-def _told(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+def _named(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+    """The refusal, with the item in words; for a changed task, also with a message of ours."""
     if refusal.what:  # the answer had no reasons, so it is about no item
         return refusal
     write = writes[refusal.index]

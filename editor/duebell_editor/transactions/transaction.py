@@ -43,17 +43,17 @@ class Transaction:
     def __init__(
         self,
         backend: Backend,
-        check: Callable[[NewTask], Task],
+        make: Callable[[NewTask], Task],
         reserve: Callable[[Task], Task],
         changes: Mapping[Verb, Callable[..., TransactionItem]],
     ) -> None:
-        """`check` makes a Task from a NewTask, and `reserve` stores it as reserved.
+        """`make` checks a NewTask and makes a Task of it, and `reserve` stores this as reserved.
 
         `changes` has the editor's method that makes the item of a change, for each verb.
         """
         self.tasks: tuple[Task, ...] = ()
         self._backend = backend
-        self._check = check
+        self._make = make
         self._reserve = reserve
         self._changes = changes
         self._writes: list[Other | TaskWrite | Task] = []
@@ -106,7 +106,7 @@ class Transaction:
 
         Returns it as it will be, except its lane and `rev`. Raises InvalidTask and InvalidSchedule.
         """
-        task = self._check(fields_of(NewTask, {"action": action, **fields}))
+        task = self._make(fields_of(NewTask, {"action": action, **fields}))
         self._take(task)
         return task
 

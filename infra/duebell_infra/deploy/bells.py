@@ -42,13 +42,13 @@ def keep_other_bell(
     return {_OTHER: "yes"}
 
 
-def before_it_is_removed(backend: Backend, before: Mapping[str, str], given: Mapping[str, str]) -> None:
-    """Arm the queue by the bell that stays, if the other one is to be removed. Raises as `arm_by`."""
+def arm_before_removal(backend: Backend, before: Mapping[str, str], given: Mapping[str, str]) -> None:
+    """Arm the queue by the bell that stays, if the other one is to be removed. Raises as `arm_this_bell`."""
     if before.get(_OTHER, "no") == "yes" and given.get(_OTHER, "no") == "no":
-        arm_by(backend)
+        arm_this_bell(backend)
 
 
-def arm_by(backend: Backend) -> None:
+def arm_this_bell(backend: Backend) -> None:
     """Arm the queue by this backend's bell, whichever bell it was armed by.
 
     Problem: an editor may have just set the other bell and confirmed this in the record, so all seems well.

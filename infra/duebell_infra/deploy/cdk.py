@@ -46,8 +46,9 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     return deliveries
 
 
-#: The template's conditions that a parameter is given. CloudFormation allows no value in a condition that it
-#: makes itself, such as the ARN of a topic in the same stack. For such a value, the condition is always true.
+#: The template's conditions that hold if a parameter is given, each with this parameter. A condition cannot
+#: use a value that CloudFormation makes, such as the ARN of a topic in the same stack. If a parameter has
+#: such a value, its condition is replaced by one that always holds.
 GIVEN = {
     "HasBoundary": "PermissionsBoundaryArn",
     "HasKey": "KmsKeyArn",

@@ -20,7 +20,7 @@ from duebell_shared.errors import AwsRefused, DuebellError
 from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
-from .bells import arm_by, before_it_is_removed, keep_other_bell, next_step
+from .bells import arm_before_removal, arm_this_bell, keep_other_bell, next_step
 from .deliveries import DELIVERIES, LISTS, Deliveries, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
@@ -110,7 +110,7 @@ def deploy(
     parameters |= version_parameter(parameters, template)
     settings = settings_of(name, parameters)
     backend = Backend.connect(settings, session)
-    before_it_is_removed(backend, before, parameters)
+    arm_before_removal(backend, before, parameters)
     if parameters["ExistingTable"] == "yes" and (changed := table.take_up(parameters)):
         say(f"table {name}, taken up as it was: {', '.join(changed)}")
     try:
@@ -144,7 +144,7 @@ def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str]
     backend.armer.change(lambda record: record.ringing_ahead(head_start))
     backend.armer.verify()
     if step := next_step(parameters):
-        arm_by(backend)
+        arm_this_bell(backend)
         say(step)
 
 

@@ -69,7 +69,7 @@ def deliveries_given(deliver: Iterable[str] | None) -> Deliveries | None:
     return given
 
 
-def without_none(actions: str | None) -> str | None:
+def actions_given(actions: str | None) -> str | None:
     """The Worker that --actions names; "" for none."""
     return "" if actions == _NONE else actions
 

@@ -59,7 +59,7 @@ class Parameter(msgspec.Struct, frozen=True):
         return ("", *self.values) if self.values and not self.default else self.values
 
 
-def _same(field: str, *, option: str = "", pattern: str = "", says: str = "") -> Parameter:
+def _of_setting(field: str, *, option: str = "", pattern: str = "", says: str = "") -> Parameter:
     """The parameter for a setting."""
     row, default = SETTINGS[field], getattr(Settings(), field)
     days = default.days if isinstance(default, timedelta) else default
@@ -87,7 +87,7 @@ PARAMETERS = {
         default="duebell", pattern=r"[a-zA-Z][a-zA-Z0-9-]{2,29}",
         says="3 to 30 letters, digits and hyphens, and a letter first", option="--name",
     ),
-    "Color": _same("color", option="--color"),
+    "Color": _of_setting("color", option="--color"),
     "CodeBucket": Parameter(
         "The S3 bucket that holds the worker's bundle.",
         default=None, option="--bucket", only="CloudFormation",
@@ -102,7 +102,7 @@ PARAMETERS = {
         "deliveries.",
         option="--actions",
     ),
-    "Bell": _same("bell", option="--bell"),
+    "Bell": _of_setting("bell", option="--bell"),
     "OtherBell": Parameter(
         "Whether the other bell stays beside it, for clients that still set it. duebell deploy turns "
         "it on when Bell changes.",
@@ -113,12 +113,12 @@ PARAMETERS = {
         "an alarm goes off when it does not.",
         default="off", values=("off", "daily", "hourly"),
     ),
-    "Lanes": _same("lanes", option="--lanes"),
-    "RetentionDays": _same("retention", option="--retention-days"),
-    "History": _same("history", option="--history"),
-    "KeptPayload": _same("kept_payload", option="--kept-payload"),
-    "Audit": _same("audit", option="--audit"),
-    "AuditDays": _same("audit_retention"),
+    "Lanes": _of_setting("lanes", option="--lanes"),
+    "RetentionDays": _of_setting("retention", option="--retention-days"),
+    "History": _of_setting("history", option="--history"),
+    "KeptPayload": _of_setting("kept_payload", option="--kept-payload"),
+    "Audit": _of_setting("audit", option="--audit"),
+    "AuditDays": _of_setting("audit_retention"),
     "ExistingTable": Parameter(
         "Whether to take up a table that an earlier stack of this name left. Set by duebell deploy.",
         kind="yes", only="CloudFormation",
@@ -149,8 +149,8 @@ PARAMETERS = {
         "each change of the bundle or of a parameter.",
         only="CloudFormation",
     ),
-    "Precision": _same("precision", option="--precision"),
-    "ParallelRuns": _same("parallel_runs"),
+    "Precision": _of_setting("precision", option="--precision"),
+    "ParallelRuns": _of_setting("parallel_runs"),
     "LogRetentionDays": Parameter(
         "Days for which the worker's log is kept.",
         kind="number", default="30", values=("1", "3", "5", "7", "14", "30", "60", "90", "120", "150",

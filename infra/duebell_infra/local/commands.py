@@ -8,8 +8,8 @@ import typer
 
 from duebell_editor.cli.context import Context, print_error
 from duebell_editor.cli.errors import Exit
+from duebell_editor.cli.local_note import STATE, STATE_VARIABLE, LocalNote
 from duebell_editor.cli.program import examples
-from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
 from duebell_infra.deploy.options import ACTIONS, Deliver, Requirements, deliveries_given
 from duebell_infra.errors import AlreadyRunning
 from duebell_shared.settings import Precision
@@ -91,7 +91,7 @@ def local(
     except AlreadyRunning as error:
         # Not 0: the running stack may have been started with other options than these.
         print_error(context.out, error)
-        if running := LocalStack.read(state):
+        if running := LocalNote.read(state):
             typer.echo(f"page     {running.editor}")
             typer.echo("\n".join(service.ways_in(state, running.environment)))
         raise typer.Exit(Exit.CONFLICT) from error

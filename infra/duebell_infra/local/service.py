@@ -14,10 +14,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from duebell_editor.cli.account import caller
-from duebell_editor.cli.schedulers import STATE, STATE_VARIABLE, LocalStack
+from duebell_editor.cli.local_note import STATE, STATE_VARIABLE, LocalNote
 from duebell_editor.library.editor import Editor
 from duebell_infra.deploy.deliveries import Deliveries
-from duebell_infra.deploy.options import without_none
+from duebell_infra.deploy.options import actions_given
 from duebell_infra.errors import EmbeddedStackFailed
 from duebell_shared.errors import DuebellError
 from duebell_shared.settings import Precision
@@ -85,7 +85,7 @@ def serve(
     stack = EmbeddedStack(
         state,
         port=port,
-        actions=without_none(actions),
+        actions=actions_given(actions),
         deliver=deliver,
         requirements=requirements,
         parameters={"Precision": precision, **given},
@@ -95,12 +95,12 @@ def serve(
     def greet(url: str) -> None:
         for line in _greeting(stack, state, url):
             say(line)
-        LocalStack(pid=os.getpid(), editor=url, environment=stack.environment).write(state)
+        LocalNote(pid=os.getpid(), editor=url, environment=stack.environment).write(state)
 
     watch = _Watch(stack, say)
     try:
         with ended_by_signal(), stack, ExitStack() as undo:
-            undo.callback(LocalStack.delete, state)
+            undo.callback(LocalNote.delete, state)
             undo.enter_context(_repeated(watch.check, every=_LOG_EVERY))
             reloader = Reloader(stack, lambda line: say_with_time(f"      {line}"))
             undo.enter_context(_repeated(reloader.check, every=_SOURCES_EVERY))
@@ -160,7 +160,7 @@ def start(state: Path, arguments: Sequence[str]) -> str:
     )
 
 
-def wait(state: Path, *, limit: float) -> LocalStack:
+def wait(state: Path, *, limit: float) -> LocalNote:
     """Wait until the stack of this folder is ready, which another process starts. Returns its note.
 
     Raises EmbeddedStackFailed after `limit` seconds.
@@ -190,7 +190,7 @@ def stop(state: Path) -> bool:
         if time.monotonic() > give_up:
             raise EmbeddedStackFailed(f"the stack in {state} does not end: see {state / 'ministack.log'}")
         time.sleep(_PAUSE)
-    LocalStack.delete(state)
+    LocalNote.delete(state)
     return running is not None
 
 
@@ -204,9 +204,9 @@ def ways_in(state: Path, environment: Mapping[str, str]) -> Iterator[str]:
     yield "  export " + " ".join(f"{name}={value}" for name, value in environment.items())
 
 
-def _ready(state: Path) -> LocalStack | None:
+def _ready(state: Path) -> LocalNote | None:
     """The note of the stack of this folder; None if none is ready, or its process was killed."""
-    note = LocalStack.read(state)
+    note = LocalNote.read(state)
     if note is None or not is_locked(state):
         return None
     try:

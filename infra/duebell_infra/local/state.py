@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from duebell_editor.cli.schedulers import LocalStack
+from duebell_editor.cli.local_note import LocalNote
 from duebell_infra.errors import AlreadyRunning, EmbeddedStackFailed
 
 #: No descriptor.
@@ -57,7 +57,7 @@ class StateFolder:
             self.lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             self._take_lock()
             # The note of a killed process is still there, and another process may have its number now.
-            LocalStack.delete(self.path)
+            LocalNote.delete(self.path)
             shutil.rmtree(self.temporary, ignore_errors=True)
             for folder in (self.services, self.objects, self.temporary):
                 folder.mkdir(exist_ok=True)

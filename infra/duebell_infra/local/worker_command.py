@@ -17,7 +17,7 @@ import typer
 from duebell_editor.cli.context import Context, print_error
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import examples
-from duebell_infra.deploy.options import Actions, without_none
+from duebell_infra.deploy.options import Actions, actions_given
 from duebell_infra.deploy.parameters import environment_of
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.instants import to_json
@@ -133,7 +133,7 @@ def worker_here(context: Context, actions: str) -> Worker:
 
     to_stdout()
     try:
-        return load(without_none(actions) or "")
+        return load(actions_given(actions) or "")
     except DuebellError:
         raise
     except Exception as error:

@@ -17,7 +17,7 @@ from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
 from .checks import Finding, NotMade, Result, Scene, Wrong
-from .queue import must_hold
+from .queue import require_conditions
 
 #: A rule that rings sooner than this is left alone: set anew, it could ring later.
 _SOON = 3 * LEAD
@@ -46,7 +46,7 @@ def nothing_left(scene: Scene) -> Finding:
     """Remove all tasks of this verify."""
     if not scene.remove():
         return Finding(found="the tasks of this verify stay, and DynamoDB deletes them when they expire")
-    if left := scene.left():
+    if left := scene.ids_left():
         raise Wrong(f"still there: {', '.join(left)}", "nothing: they expire within a day")
     return Finding(found="every task of this verify is deleted")
 
@@ -64,7 +64,7 @@ def status(scene: Scene) -> Finding:
 
 def rule(scene: Scene) -> Finding:
     """Set the bell to the minute that it has, by the ordinary protocol: swap the record, set, confirm."""
-    must_hold(scene)
+    require_conditions(scene)
     bell, armer = scene.backend.rule, scene.backend.armer
     before, targets = bell.read(), bell.count_targets()
     record, now = armer.read(), scene.clock()
@@ -99,7 +99,7 @@ def intake(scene: Scene) -> Finding:
     queue, sqs = scene.backend.settings.intake, scene.backend.sqs
     if not queue or sqs is None:
         return Finding(found="there is no intake queue")
-    id = scene.ordinary("intake")
+    id = scene.ordinary_id("intake")
     message = json.dumps({"action": VERIFY, "in": timedelta(days=1).total_seconds(), "id": id})
     region, account = scene.backend.rule.read().place
     client = sqs.client(region)
@@ -138,7 +138,7 @@ def call(scene: Scene) -> Finding:
 def at_once(scene: Scene) -> Finding:
     """Add a task that is due at once: a direct call runs it within seconds, else the rule in two minutes."""
     _must_be_enabled(scene)
-    id = scene.ordinary("at-once")
+    id = scene.ordinary_id("at-once")
     scene.answers.clear()
     added = scene.editor.add(VERIFY, due=timedelta(0), id=id)
     is_called = any(not answer.code for answer in scene.answers.of("Invoke"))
@@ -160,7 +160,7 @@ def probe(scene: Scene) -> Finding:
     """Add a task that needs a ring. Measure its lateness, and how soon the rule's change took effect."""
     _must_be_enabled(scene)
     record = scene.backend.armer.read()
-    id = scene.ordinary("probe")
+    id = scene.ordinary_id("probe")
     # Too far away for a direct call, and at a full minute, so that the rule must ring in it.
     bell = scene.backend.rule.kind
     due = ceil_to_minute(scene.clock() + record.head_start + LEAD + (LEAD if record.head_start else _MARGIN))

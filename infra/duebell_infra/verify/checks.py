@@ -209,7 +209,7 @@ class Scene:
         )
         return replace(made, **fields)
 
-    def stored(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
+    def insert_tasks(self, name: str, count: int = 1, **fields: Any) -> list[Task]:
         """Store `count` tasks in LANE, each queued a second after the one before."""
         tasks = [self.make(f"{name}-{number}", **fields) for number in range(count)]
         tasks = [
@@ -219,7 +219,7 @@ class Scene:
         self.compare("new ids", lambda store: [store.insert(task) for task in tasks])
         return tasks
 
-    def ordinary(self, name: str) -> str:
+    def ordinary_id(self, name: str) -> str:
         """The id of an ordinary task, which is not stored yet; it is removed in the end."""
         id = f"{self.run}-{name}"
         self._keys.add((lane_of(id, len(self.backend.armer.read().lanes)), id))
@@ -236,7 +236,7 @@ class Scene:
             return False
         return True
 
-    def left(self) -> list[str]:
+    def ids_left(self) -> list[str]:
         """The ids of this verify's tasks that are still there."""
         return sorted({id for lane, id in self._keys if self.store.get(lane, id)})
 

@@ -39,8 +39,8 @@ _Writes = dict[str, Any]
 
 
 def _inserts(scene: Scene, name: str) -> _Writes:
-    [taken] = scene.stored(f"{name}-taken")
-    [expired] = scene.stored(f"{name}-over", expires_at=taken.created_at - timedelta(hours=1))
+    [taken] = scene.insert_tasks(f"{name}-taken")
+    [expired] = scene.insert_tasks(f"{name}-over", expires_at=taken.created_at - timedelta(hours=1))
     return {
         "a new id": scene.make(f"{name}-new"),
         "another new id": scene.make(f"{name}-newer"),
@@ -50,8 +50,8 @@ def _inserts(scene: Scene, name: str) -> _Writes:
 
 
 def _claims(scene: Scene, name: str) -> _Writes:
-    first, second, moved = map(_key_of, scene.stored(name, 3))
-    [runs] = scene.stored(f"{name}-runs", status=Status.RUNNING)
+    first, second, moved = map(_key_of, scene.insert_tasks(name, 3))
+    [runs] = scene.insert_tasks(f"{name}-runs", status=Status.RUNNING)
     return {
         "a task that waits": first,
         "another task that waits": second,
@@ -76,7 +76,7 @@ def _deletions(scene: Scene, name: str) -> _Writes:
 
 def _saves(scene: Scene, name: str, new: Callable[[Task], Task | None]) -> _Writes:
     failure = Failure(type="Verify", message="a failure that the next change takes away")
-    first, second, third, fourth = scene.stored(name, 4, failure=failure)
+    first, second, third, fourth = scene.insert_tasks(name, 4, failure=failure)
     old = {
         "a task as it was read": first,
         "another task as it was read": second,
@@ -148,7 +148,7 @@ def _stored(store: Store, *, given: Any) -> Task | None:
 
 def transaction(scene: Scene, *, is_stale: bool) -> None:
     """Change two tasks in one transaction. If the second was changed since, neither must be written."""
-    pair = scene.stored("cancelled" if is_stale else "transaction", 2)
+    pair = scene.insert_tasks("cancelled" if is_stale else "transaction", 2)
     read = [pair[0], replace(pair[1], rev=pair[1].rev + is_stale)]
     changed = [replace(task, payload_json='{"changed": true}', rev=task.rev + 1) for task in read]
     writes = [TaskWrite(old, new) for old, new in zip(read, changed, strict=True)]
@@ -162,7 +162,7 @@ def transaction(scene: Scene, *, is_stale: bool) -> None:
     scene.compare("the tasks", lambda store: [store.get(LANE, task.id) for task in pair])
 
 
-def must_hold(scene: Scene) -> None:
+def require_conditions(scene: Scene) -> None:
     """Raise NotMade if conditions were not seen to hold: a swap that must lose could win."""
     if not scene.conditions_hold:
         raise NotMade("that conditions hold was not seen on tasks of its own, so the record is left alone")
@@ -170,7 +170,7 @@ def must_hold(scene: Scene) -> None:
 
 def swaps_lost(scene: Scene) -> None:
     """Try swaps of the arming record: with a wrong `rev`, with none, with 0. All must be refused."""
-    must_hold(scene)
+    require_conditions(scene)
     record = scene.backend.armer.read()
     scene.answers.clear()
     for stale in (replace(record, rev=record.rev + _FAR), None, replace(record, rev=0)):
@@ -180,7 +180,7 @@ def swaps_lost(scene: Scene) -> None:
 
 def read(scene: Scene) -> None:
     """Read one task, several, and one that is not there."""
-    tasks = [*scene.stored("read", 2), scene.make("read-missing")]
+    tasks = [*scene.insert_tasks("read", 2), scene.make("read-missing")]
     scene.answers.clear()
     for task in tasks:
         scene.compare(task.id, partial(_stored, given=task))
@@ -191,7 +191,7 @@ def index(scene: Scene) -> None:
     """List tasks that were just stored: all, within bounds, from a place on. Count them, read the head."""
     # At a time of their own, where no other task of this lane is counted with them.
     apart = timedelta(days=2, seconds=randrange(_YEAR))
-    first, second, *_, last = map(_key_of, scene.stored("index", 4, queued=scene.now + apart))
+    first, second, *_, last = map(_key_of, scene.insert_tasks("index", 4, queued=scene.now + apart))
     gone_at = first.queued + timedelta(milliseconds=500)
     gone = QueueKey(queued=gone_at, id=scene.make("index-gone").id, lane=LANE)
     scene.answers.clear()
@@ -215,7 +215,7 @@ def history(scene: Scene) -> None:
     began = scene.now - timedelta(days=2, seconds=randrange(_YEAR))
     for number in range(3):
         at = began + number * timedelta(seconds=1)
-        scene.stored(f"history-{number}", status=Status.DONE, finished_at=at, queued=None)
+        scene.insert_tasks(f"history-{number}", status=Status.DONE, finished_at=at, queued=None)
     gone_at = began + timedelta(milliseconds=500)
     gone = PastKey(at=gone_at, id=scene.make("history-gone").id, lane=LANE, kind=Past.DONE)
     scene.answers.clear()

@@ -125,11 +125,11 @@ class _Stream:
         while not ending.is_set():
             self._taken_at = time.monotonic()
             try:
-                before, self._look = self._look, await self._look_again()
-                for event in self._seen(before, self._look):
+                before, self._look = self._look, await self._look_now()
+                for event in self._change_events(before, self._look):
                     yield event
                 if self._is_status_due(before, self._look):
-                    for event in await self._status_news(self._look):
+                    for event in await self._status_events(self._look):
                         yield event
             except DuebellError as error:
                 self._look = None  # changes may have been missed: start again with `ready`
@@ -139,7 +139,7 @@ class _Stream:
             while time.monotonic() < until and not ending.is_set():
                 await asyncio.sleep(_STEP)
 
-    async def _look_again(self) -> _Look:
+    async def _look_now(self) -> _Look:
         """Look at the queue and the tasks. The first look may be one that another stream has just taken."""
         max_age = self._pause()
         take = partial(self._editor.snapshot, after=self._after, before=self._before)
@@ -150,7 +150,7 @@ class _Stream:
         ]
         return _Look(seen, tuple(rev for rev, _ in found))
 
-    def _seen(self, before: _Look | None, now: _Look) -> list[str]:
+    def _change_events(self, before: _Look | None, now: _Look) -> list[str]:
         if before is None:
             return [_event("ready", "{}")]
         return [_event("changed", json.dumps({"busy": now.queue.busy}))] if before != now else []
@@ -160,7 +160,7 @@ class _Stream:
         is_stale = self._status_at < self._began or time.monotonic() - self._status_at > _STATUS_EVERY
         return before is None or before.queue.arming != now.queue.arming or is_stale
 
-    async def _status_news(self, now: _Look) -> list[str]:
+    async def _status_events(self, now: _Look) -> list[str]:
         max_age = _STATUS_EVERY if self._status_at >= self._began else _BUSY
         before = self._status
         read = partial(self._editor.status, timezone=self._zone)

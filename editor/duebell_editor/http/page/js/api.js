@@ -1,6 +1,6 @@
 // Requests to the API, with the token, and payloads as they are written.
 
-import { asked, note } from "./state.js";
+import { addressQuery, putInAddress } from "./state.js";
 
 // A payload as text, for people and from them.
 
@@ -71,10 +71,10 @@ class Problem extends Error {
 }
 
 // The token, if the server wants one, comes in the address's fragment, which is not sent, or is asked for.
-const token = asked().get("token");
+const token = addressQuery().get("token");
 if (token) {
   sessionStorage.setItem("duebell-token", token);
-  note({ token: "" });
+  putInAddress({ token: "" });
 }
 
 let askForToken = async () => null;
@@ -116,7 +116,7 @@ export const ask = async (method, path, options) => (await fetchApi(method, path
 export const get = (path, query, signal) => ask("GET", path, { query, signal });
 export const taskPath = (id, verb = "") => `tasks/${encodeURIComponent(id)}${verb && `/${verb}`}`;
 
-// A payload, a result, and the payload of what follows keep their numbers as they are written, which JavaScript's own would not.
+// The task, and the JSON texts of its payload, its result and `then`: JavaScript would round long numbers in them.
 export async function getTask(id) {
   const text = await (await fetchApi("GET", taskPath(id))).text();
   const [payloadText, resultText, thenText] = ["payload", "result", "then"].map((name) => rawField(text, name));

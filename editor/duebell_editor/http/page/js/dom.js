@@ -64,7 +64,8 @@ export function debounce(milliseconds, call) {
   };
 }
 
-// At once where it was not called for so long, else when that is over, and then as `later`: never left out.
+// Makes a function that calls `call` at once if the last call is at least this long ago. If not, it calls `later`
+// once when that time is over, so no request is lost. Its `rest` counts as a call, and calls nothing.
 export function atMostEvery(milliseconds, call, later) {
   let timer = null;
   let last = -Infinity;

@@ -21,7 +21,8 @@ export const canBeAddedAgain = ({ status, recurrence, payload_dropped: dropped }
   dropped === null &&
   (["cancelled", "done"].includes(status) || (["failed", "expired"].includes(status) && !recurrence));
 
-// sale-again of sale, sale-again-2 of sale-again; none of an id that was made up, another of which is.
+// An id for a copy: "sale" gives "sale-again", and "sale-again" gives "sale-again-2". Empty if the id was
+// generated, or the new one would be too long: then a new id is generated.
 function anotherId(id) {
   if (MADE_UP.test(id)) return "";
   const [, name, count] = /^(.+)-again(?:-(\d+))?$/s.exec(id) ?? [];
@@ -385,10 +386,10 @@ let seen = () => {}; // told of the task being edited, as it is now
 
 on("task", (task) => seen(task));
 
-// Of a task, to edit it; or to add one, `like` another, of this action, or from nothing.
+// Opens the form: to edit `task`, or to add a task, which may be a copy of `like` or have this action.
 export function openForm(task = null, { like = null, action = "" } = {}) {
-  let base = task; // what our changes are changes to
-  let theirs = null; // what it has become, until the reader decides
+  let base = task; // the version of the task that our changes apply to
+  let theirs = null; // the task as others have changed it, until the viewer decides
   const isTouched = () => JSON.stringify(valuesOf(all)) !== JSON.stringify(before);
   const { dialog, body, leave } = openDialog(task ? `Edit ${task.id}` : "Add a task", {
     kind: "form",
@@ -463,7 +464,8 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     }
   }
 
-  // The task as it has become. False if the reader has to decide.
+  // Takes over the changes of others. False if the viewer must decide first: they are in a shown field, or the task
+// cannot be changed any more.
   function meet(now) {
     const rows = differences(all, before, valuesOf(fields(now)));
     const isOver = !now.can.includes("update");
@@ -480,7 +482,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     return false;
   }
 
-  // Our changes are changes to this one from now on; what we did not change is as it is there.
+  // Applies our changes to the task `now`, except those in the fields `leaving`. Other fields get its values.
   function rebase(now, { leaving = [] } = {}) {
     const mine = changedIn(all, before).filter((name) => !leaving.includes(name));
     const other = fields(now);
@@ -512,7 +514,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
     }
   }
 
-  // It is there, though something about it is not as it should be: not to be sent again.
+  // The task is stored, but the rule is not confirmed. The form closes, so that the task is not sent again.
   function stored(error) {
     dialog.close();
     complain(error);

@@ -83,8 +83,8 @@ export const seldom = (part) => atMostEvery(COSTLY_EVERY_MS, part, () => refresh
 
 onTokenWanted(askForToken);
 
-// `all` looks at everything, `changedElsewhere` at what may have changed when the server says so. The server is
-// followed after `first`, what is read first; the reader may do everything at once.
+// Starts what all pages share. `all` reads everything, `changedElsewhere` what may have changed when the stream reports
+// a change. The stream begins after `first`, the first read; the page can be used before.
 export function startFrame(all, changedElsewhere, first = Promise.resolve()) {
   on("status", showEnvironment);
   on("refresh", all);

@@ -147,10 +147,10 @@ export const KINDS = {
 
 
 const THEN = namesWhere(({ part }) => part);
-// Another schedule comes with its own of these.
+// The fields of a schedule. A change of the schedule sends all of them.
 const WITH_SCHEDULE = namesWhere(({ stored }) => stored === "schedule");
 
-// What is stored for nothing is null, as nothing written is; and an empty payload is an empty object.
+// The value of a field; null for its default, an empty list or no value, as for an empty input.
 const DEFAULTS = { if_exists: "fail", holidays: "skip", priority: 0, spread: 0 };
 const given = (name, value) => {
   const isNothing = value === undefined || value === DEFAULTS[name] || (Array.isArray(value) && !value.length);

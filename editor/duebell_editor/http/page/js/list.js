@@ -224,11 +224,11 @@ export function startTabs() {
 
 const shown = { ...NOTHING, picked: new Set() };
 
-let latest = 0; // the last that was asked for: what comes of those before is not shown
-let isAsking = false; // someone waits for it
-let isReading = false; // again, because something changed
-let isMissed = false; // something changed meanwhile
-let isThere = false; // what is shown is what the filters ask for
+let latest = 0; // the number of the last request: answers to earlier ones are dropped
+let isAsking = false; // the viewer waits for rows
+let isReading = false; // the shown rows are read again, because something changed
+let isMissed = false; // a change was not read: the rows are read again when the viewer's request ends
+let isThere = false; // the shown rows fit the filters
 let trouble = "";
 const [actions, tags] = [new Set(), new Set()]; // all that were seen
 

@@ -133,7 +133,7 @@ function selectOf(values) {
 
 const TYPES = { date: "date", time: "time" };
 
-// An input, and how it is read and set, as `schema.js` has the text of a field.
+// The input of a field, and how its text is read and set: the text that `shownIn` gives and `memberOf` takes.
 function inputOf({ name, kind, values, byDefault }) {
   if (kind === "date-time") {
     const made = moment(`payload-${name}`);

@@ -2,7 +2,7 @@
 // and have a cursor to go on with.
 
 import { get } from "./api.js";
-import { filters, isById, isLatestFirst, limits, takeAsked, where } from "./state.js";
+import { filters, isById, isLatestFirst, limits, readAddress, where } from "./state.js";
 
 export const PAGE = 50;
 export const REQUESTS = 5; // in a row; more of them only when asked for
@@ -20,7 +20,7 @@ const ask = (limit, cursor) =>
 // The first rows are requested before the other modules are set up: this module is imported first.
 let first = null;
 if (document.documentElement.dataset.page === "index") {
-  takeAsked();
+  readAddress();
   first = ask(PAGE);
 }
 

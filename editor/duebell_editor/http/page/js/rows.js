@@ -256,7 +256,7 @@ export const shortly = (words) => words.replace(/, (counted )?from \d{4}-.*/, ""
 
 const recurs = (words) => h("small", { title: words }, `↻ ${shortly(words)}`);
 
-// Whether it is looked at another time than it is due: retried, or added when that had passed.
+// Whether a run looks at the task at another time than its due date: for a retry, or if that had passed at the add.
 const isLater = ({ queued, due }) => queued && Math.abs(new Date(queued) - new Date(due)) > 1000;
 
 // Why it failed last; else what it is given.
@@ -269,7 +269,7 @@ function more(task) {
 // Among what failed, a recurring task stands with its last occurrence.
 const isAsFailing = (task) => isHistory() && task.failing_at !== null;
 
-// The same for as long as the row is.
+// A text that differs when the task's row must be drawn again.
 export const stateOf = (task) => `${task.rev}${isAsFailing(task) ? " failing" : ""}`;
 
 export function row(task) {

@@ -189,9 +189,9 @@ export function startProblems() {
 
 
 let status = null;
-let heard = new Date(); // when the server was heard of last
-let isLost = false; // whether the connection is
-let shape = ""; // of the line that is shown
+let heard = new Date(); // when the server answered last
+let isLost = false; // whether the connection is lost
+let shape = ""; // the name of the state in the line that is shown
 
 const LATE = 120000; // a rule rings somewhere in its minute, and its run begins some seconds later
 
@@ -209,7 +209,7 @@ const rings = () => [
   isEarly() ? ", or a minute before." : ".",
 ];
 
-// Its name, for the parts of the page that need to know whether it is another, and its words.
+// The name of the bell's state, then its words. If the name changes, the line is drawn again.
 function state() {
   if (!status.enabled)
     return ["off", `The ${bell()} ${status.expression ? "is disabled" : "does not exist"}. Nothing runs until that is repaired.`];

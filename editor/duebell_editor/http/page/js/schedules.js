@@ -7,7 +7,7 @@ import { field } from "./field.js";
 import { openForm } from "./form.js";
 import { refresh, seldom, startFrame } from "./frame.js";
 import { badge, drawPicked, drawRows, pickCell, shortly, startPicking } from "./rows.js";
-import { asked, limits, note, on, tell } from "./state.js";
+import { addressQuery, limits, on, putInAddress, tell } from "./state.js";
 import { current, refreshStatus } from "./status.js";
 import { refreshTask } from "./task.js";
 import { ZONE, inZone, lateness, moment, near, time } from "./time.js";
@@ -268,12 +268,12 @@ const refreshSchedules = () => read(Math.max(PAGE, shown.tasks.length));
 const more = () => refresh(() => read(shown.tasks.length + PAGE));
 
 const search = debounce(300, () => {
-  note({ prefix: byId("search").elements.prefix.value });
+  putInAddress({ prefix: byId("search").elements.prefix.value });
   refresh(refreshSchedules);
 });
 
-function takeAsked() {
-  byId("search").elements.prefix.value = asked().get("prefix") ?? "";
+function readAddress() {
+  byId("search").elements.prefix.value = addressQuery().get("prefix") ?? "";
 }
 
 const seldomSchedules = seldom(refreshSchedules);
@@ -281,10 +281,10 @@ export function startSchedules() {
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   byId("search").addEventListener("input", search);
   addEventListener("hashchange", () => {
-    takeAsked();
+    readAddress();
     refresh(refreshSchedules);
   });
-  takeAsked();
+  readAddress();
   startPicking(shown);
   for (const event of ["changed", "refresh"])
     on(event, () => setTimeout(() => refresh(refreshSchedules), INDEX_MS));

@@ -77,12 +77,12 @@ function bounds({ when, after, before }, isHistory) {
   return { after: iso(first(now)), before: iso(end && new Date(end - 1)) };
 }
 
-// What is being looked at, as the address's fragment, which is not sent: to keep, to send on, to come back to.
+// The view in the address's fragment, for bookmarks, links and reloads. Browsers do not send the fragment.
 
-export const asked = () => new URLSearchParams(location.hash.slice(1));
+export const addressQuery = () => new URLSearchParams(location.hash.slice(1));
 
-export function note(changes) {
-  const query = asked();
+export function putInAddress(changes) {
+  const query = addressQuery();
   for (const [name, value] of Object.entries(changes))
     if (value) query.set(name, value);
     else query.delete(name);
@@ -135,12 +135,12 @@ function take(changes) {
   const isOnlyId = prefix && !Object.entries(others).some(([name, value]) => name !== "status" && value);
   if (filters.status === ANY && !isOnlyId) filters.status = "";
   if (!choices(isHistory()).some(([value]) => value === filters.when)) filters.when = "";
-  if (filters.when !== "between") Object.assign(filters, { after: "", before: "" });
+  if (filters.when !== BETWEEN) Object.assign(filters, { after: "", before: "" });
 }
 
 export function setFilters(changes) {
   take(changes);
-  note(filters);
+  putInAddress(filters);
   tell("filters");
 }
 
@@ -150,8 +150,8 @@ export const clearFilters = () => setFilters(NONE);
 export const showOnly = (changes) => tell("show", { ...NONE, ...changes });
 
 // The filters that the address asks for.
-export function takeAsked() {
-  const query = asked();
+export function readAddress() {
+  const query = addressQuery();
   take(Object.fromEntries(Object.keys(NONE).map((name) => [name, query.get(name) ?? ""])));
   tell("filters");
 }

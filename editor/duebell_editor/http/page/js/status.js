@@ -72,14 +72,14 @@ export async function refreshStatus() {
 
 on("stream-status", take);
 
-// What changes elsewhere: the server tells, for as long as the page is looked at.
+// The stream of changes that the server reports, while the page is visible.
 
 
-// The server tells no more pages what changes: this one asks instead, from time to time.
+// The status of a server with too many connections. No alert is shown, and each retry reads everything again.
 const BUSY = 503;
 
 let connection;
-let watched = ""; // the stretch of time that it tells of
+let watched = ""; // the choice of time that the stream is for: see `chosen`
 let open = null; // the id of the task that is being looked at
 let failures = 0;
 

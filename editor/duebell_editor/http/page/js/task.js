@@ -7,7 +7,7 @@ import { h, isReadOnly, refill, topDialog, withCode } from "./dom.js";
 import { canBeAddedAgain, openForm } from "./form.js";
 import { ROWS, valueIn } from "./kinds.js";
 import { badge } from "./rows.js";
-import { asked, note, on, tell } from "./state.js";
+import { addressQuery, on, putInAddress, tell } from "./state.js";
 import { duration, lateness, time } from "./time.js";
 import { toast } from "./toast.js";
 import { doTo, openMove } from "./verbs.js";
@@ -294,7 +294,8 @@ function show(task) {
   tell("task", task);
 }
 
-// Until the task is seen as it is then, so that nothing is done to what is not there any more.
+// Applies the verb, then reads the task again. The buttons are disabled until then: no verb is applied to an
+// outdated task.
 function act(verb) {
   const { task, actions } = open;
   return busy(actions, async () => {
@@ -336,13 +337,13 @@ function openTask(id) {
       if (open?.panel === panel) {
         open = null;
         tell("opened", null);
-        note({ task: "" });
+        putInAddress({ task: "" });
       }
     },
   });
   panel.body.append(h("p.quiet", {}, "Loading…"));
   open = { id, panel, task: null, actions: onlySingleClicks(h("div.actions")) };
-  note({ task: id });
+  putInAddress({ task: id });
   tell("opened", id);
   refresh();
 }
@@ -350,7 +351,7 @@ function openTask(id) {
 export const refreshTask = refresh;
 
 function openAsked() {
-  const id = asked().get("task");
+  const id = addressQuery().get("task");
   if (id) openTask(id);
 }
 

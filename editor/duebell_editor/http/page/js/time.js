@@ -55,7 +55,7 @@ const UNITS = [
   ["second", 1],
 ];
 
-// In ten minutes is said so for some seconds yet.
+// Minutes and hours get five seconds before they are rounded down: "in 10 minutes" stays until 9 min 55 s.
 const slack = (size) => (size === 60 || size === 3600 ? 5 : 0);
 
 export function relative(date) {

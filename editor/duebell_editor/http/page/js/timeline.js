@@ -43,10 +43,10 @@ function stepped(date, step, count) {
   return moved;
 }
 
-// The first bucket; without a start of its own, now is in the middle.
+// The start of the first bucket. If the view has no start, now is in the middle.
 const startOf = (view, now) => view.start ?? stepped(now, stepOf(view), -ZOOMS[view.zoom].count);
 
-// The same, so that a group of minutes or hours holds the same ones, by the clock, whenever it is drawn.
+// The same, rounded down by the clock to a whole group: a group always has the same minutes or hours.
 function evenStart(view, now) {
   const length = (LENGTH[stepOf(view)] ?? 1) * groupOf(view);
   const start = startOf(view, now);
@@ -54,7 +54,7 @@ function evenStart(view, now) {
   return new Date(Math.floor((start - offset) / length) * length + offset);
 }
 
-// The start of what comes before or behind what is in view.
+// The start of the view that comes `times` views later; earlier if it is negative.
 function shifted(view, times, now) {
   const from = startOf(view, now);
   if (view.isWhole && view.zoom === "day") return startOfDay(from, times);
@@ -67,9 +67,9 @@ function shifted(view, times, now) {
 const NOW = { start: null, isWhole: false };
 
 const view = { zoom: "day", ...NOW };
-let looks = 0; // the views that were chosen: an answer for an earlier one is not shown
-let coming = null; // what the server told of this view: buckets
-let history = null; // the same of what has been: { buckets, is_all }
+let looks = 0; // the number of views chosen so far: answers for earlier views are dropped
+let coming = null; // the server's buckets of what is to run in this view
+let history = null; // its answer about what ended in this view: { buckets, is_all }
 let seen = null; // the bars that are shown
 
 const isNarrow = matchMedia("(max-width: 40rem)");

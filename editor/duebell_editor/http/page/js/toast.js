@@ -32,8 +32,8 @@ const AT_ONCE = 2;
 
 let shown = []; // { element, about, undo, close }, the newest last
 
-// What is outside an open dialog can be neither reached nor heard: so they go where the reader is. In a form
-// that is at its foot, where they cover none of it.
+// Outside an open dialog, messages can be neither reached nor read out. So they go into the top dialog. In a form
+// they go to its foot, where they cover none of it.
 export function placeToasts() {
   const place = topDialog()?.querySelector(".foot") ?? topDialog() ?? document.body;
   if (byId("toasts").parentElement === place) return;

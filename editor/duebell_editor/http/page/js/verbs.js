@@ -9,12 +9,10 @@ import { tell } from "./state.js";
 import { ZONE, full, moment, near, nearby, relative } from "./time.js";
 import { complain, toast } from "./toast.js";
 
-// What can be done to one task, and how it is undone.
-
-
 const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, body });
 
-// Each returns the text to say, and how it is undone from the task as it came back.
+// Each applies its verb. Returns [the text to say, a function that undoes it, if it can be undone]; [] if the viewer
+// does not confirm.
 const VERBS = {
   async run_now(task) {
     const now = await post(task.id, "run_now", task.rev);

@@ -13,7 +13,7 @@ STATE_VARIABLE = "DUEBELL_STATE"
 _FILE = "local.json"
 
 
-class LocalStack(msgspec.Struct, frozen=True, kw_only=True):
+class LocalNote(msgspec.Struct, frozen=True, kw_only=True):
     """A stack that `duebell local` started.
 
     pid          the number of the process

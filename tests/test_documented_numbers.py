@@ -124,7 +124,7 @@ RETRIED, MOVED, ADD, BY_TRANSACTION = (
 RUN = PATHS["a run, besides its tasks"]
 OF_A_GROUP = PATHS["`list(prefix=…)`, a group of 20, of 5,000 in the queue"].read_units
 MEGABYTES = round(max(one.megabytes for one in FIGURES.priorities))
-FAILURES = ", ".join(str(status) for status in sorted(https._LASTS) if status >= 400)
+FAILURES = ", ".join(str(status) for status in sorted(https._PERMANENT) if status >= 400)
 LATE_MS = in_template("LatenessMilliseconds:\n    Type: Number\n    Default")
 _DEFAULTS: dict[str, Any] = {name: row.default for name, row in PARAMETERS.items()}
 _TIMEOUT = int(_DEFAULTS["Timeout"]) * SECOND
@@ -227,7 +227,7 @@ PLACES = [
     f"operations: A lane holds {N(status._FILLED / lane_sizes.GIGABYTE)} of the {N(LANE_GB)} GB that "
     "DynamoDB allows",
     f"operations: the last {N(packed.MAX_EVENTS)}, in {N(packed.MAX_PACKED_EVENTS)} bytes at most",
-    f"operations: with {N(packed._WORDS[0])} characters",
+    f"operations: with {N(packed._ERROR_LENGTHS[0])} characters",
     f"operations: the run's last {N(report._MOST_PARTS)} such attempts",
     f"how-to/timeouts: ends with exit status {N(Exit.WORN_OUT)}",
     f"how-to/backfill: One backfill has at most {N(backfill.MOST_BACKFILLED)} occurrences",

@@ -186,7 +186,7 @@ class Audit:
             _LOG.warning("changes are stored, and could not be noted in the table: %s", error)
 
 
-def added_as(task: Task) -> str:
+def verb_of_add(task: Task) -> str:
     """The verb of a new task."""
     return "reserve" if task.status is Status.RESERVED else "add"
 

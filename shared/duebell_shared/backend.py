@@ -73,7 +73,6 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
     parallel  makes many calls of the store side by side
     alarms    the alarms in CloudWatch; None where there is no CloudWatch
     client    makes more clients of AWS, by the name of a service; None if `connect` did not make this backend
-    intake    the intake queue; None if there is none
     sqs       counts the messages of queues; None if `connect` did not make this backend
     """
 
@@ -125,7 +124,7 @@ class Backend(msgspec.Struct, frozen=True, eq=False, dict=True):
         if schedule is None or not schedule.calendar:
             return True
         calendar = self._calendars.recent(schedule.calendar)
-        schedule.know(calendar)
+        schedule.set_calendar(calendar)
         return calendar is not None
 
     @classmethod

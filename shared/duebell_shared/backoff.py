@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator
 from datetime import timedelta
-from random import Random
 
 import msgspec
 
@@ -37,7 +36,7 @@ class Backoff(msgspec.Struct, frozen=True, kw_only=True):
         if not 1 <= self.factor <= _MOST_FACTOR:
             raise ValueError(f"backoff: factor must be 1 to {_MOST_FACTOR:.0f}, not {self.factor}")
 
-    def wait(self, attempt: int, random: Random) -> timedelta:
+    def wait(self, attempt: int) -> timedelta:
         """The wait after this attempt, counted from 1."""
         first, longest = self.first.total_seconds(), self.longest.total_seconds()
         return timedelta(seconds=pause(attempt - 1, first, longest, self.factor))

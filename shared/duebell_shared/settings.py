@@ -64,7 +64,7 @@ class Color(StrEnum):
     GRAY = "gray"
 
 
-class Kind(msgspec.Struct, frozen=True):
+class SettingKind(msgspec.Struct, frozen=True):
     """A kind of value.
 
     type_   the type of the value
@@ -85,18 +85,18 @@ class Kind(msgspec.Struct, frozen=True):
     fits: Callable[[Any], bool] = lambda _: True
 
 
-def _number(least: int, most: int, unit: str = "") -> Kind:
+def _number(least: int, most: int, unit: str = "") -> SettingKind:
     words = f"{least} to {most}{unit}"
-    return Kind(int, int, words, least=least, most=most, fits=lambda value: least <= value <= most)
+    return SettingKind(int, int, words, least=least, most=most, fits=lambda value: least <= value <= most)
 
 
-def _choice(of: type[StrEnum]) -> Kind:
+def _choice(of: type[StrEnum]) -> SettingKind:
     *others, last = of
-    return Kind(of, of, f"{', '.join(others)} or {last}", values=tuple(of))
+    return SettingKind(of, of, f"{', '.join(others)} or {last}", values=tuple(of))
 
 
-def _several(words: str, fits: Callable[[tuple[str, ...]], bool] = all) -> Kind:
-    return Kind(tuple, lambda text: tuple(map(str.strip, text.split(","))), words, fits=fits)
+def _several(words: str, fits: Callable[[tuple[str, ...]], bool] = all) -> SettingKind:
+    return SettingKind(tuple, lambda text: tuple(map(str.strip, text.split(","))), words, fits=fits)
 
 
 def _is_author(value: str) -> bool:
@@ -108,10 +108,10 @@ def _is_author(value: str) -> bool:
 
 _AUTHOR = "1 to 128 printable characters"
 
-_TEXT = Kind()
-_NAME = Kind(words="the name that the stack has", fits=bool)
-_SWITCH = Kind(bool, {"on": True, "off": False}.__getitem__, "on or off", values=("on", "off"))
-_DAYS = Kind(
+_TEXT = SettingKind()
+_NAME = SettingKind(words="the name that the stack has", fits=bool)
+_SWITCH = SettingKind(bool, {"on": True, "off": False}.__getitem__, "on or off", values=("on", "off"))
+_DAYS = SettingKind(
     timedelta,
     lambda text: timedelta(days=int(text)),
     f"1 to {_MAX_RETENTION.days} days",
@@ -132,7 +132,7 @@ class Setting(msgspec.Struct, frozen=True):
     """
 
     variable: str
-    kind: Kind
+    kind: SettingKind
     means: str
     of: Literal["", "worker", "clients"] = ""
 
@@ -201,7 +201,7 @@ SETTINGS = {
         "Whether the worker's log holds metrics for CloudWatch.", of="worker",
     ),
     "changed_by": Setting(
-        "DUEBELL_CHANGED_BY", Kind(words=_AUTHOR, fits=_is_author),
+        "DUEBELL_CHANGED_BY", SettingKind(words=_AUTHOR, fits=_is_author),
         f"The author of a client's changes: {_AUTHOR}.", of="clients",
     ),
     "color": Setting(

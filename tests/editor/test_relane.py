@@ -415,7 +415,7 @@ def test_runs_leave_and_get_no_lanes_until_it_is_done(
 
     def wait(seconds: float) -> None:
         got.append(claims(scheduler, f"run-{len(got)}"))
-        assert record_of(scheduler).is_relaned(scheduler.clock.now)
+        assert record_of(scheduler).is_being_relaned(scheduler.clock.now)
         if len(got) == 90:
             armer = scheduler.backend.armer
             armer.change(lambda record: record.renewed("busy", until=scheduler.clock.now + LEASE))

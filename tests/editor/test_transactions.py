@@ -27,7 +27,7 @@ from duebell import (
 )
 from duebell_infra.testing import MemoryStore
 from duebell_shared.errors import ItemRefusal
-from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import TaskWrite, Transacted, UserWrite
 from duebell_shared.queue.places import lane_of
 from tests.editor.memory import Scheduler
 from tests.shared.fake_events import refusal
@@ -205,7 +205,7 @@ class Troubled(MemoryStore):
         self.answers = list(answers)
         self.tokens: list[str] = []
 
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact(self, writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         self.tokens.append(token)
         answer = self.answers.pop(0) if self.answers else None
         if isinstance(answer, Transacted):
@@ -283,7 +283,7 @@ def test_a_task_that_has_run_and_is_deleted_is_no_sign_of_a_refusal() -> None:
     scheduler = troubled("lost", *[BUSY] * 9)
     transact = scheduler.store.transact
 
-    def transact_and_run(writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact_and_run(writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         try:
             return transact(writes, token=token)
         finally:

@@ -9,7 +9,7 @@ import pytest
 from cfnlint.helpers import REGIONS  # type: ignore[import-untyped]
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
 
-from duebell_shared.bell.armer import arming_event
+from duebell_shared.bell.armer import run_event
 from duebell_shared.bell.expression import FAR_SENTINEL
 from tests.infra.conftest import properties
 from tests.terraform import MODULE
@@ -232,7 +232,7 @@ def test_the_alarms(template: Any, module: Any) -> None:
 def test_the_heartbeat(template: Any, module: Any) -> None:
     # A rule that has the worker only set the bell, and an alarm for which no heartbeat is a breach
     rule, alarm = properties(template, "HeartbeatRule"), properties(template, "HeartbeatAlarm")
-    assert json.loads(rule["Targets"][0]["Input"]) == arming_event()
+    assert json.loads(rule["Targets"][0]["Input"]) == run_event(())
     resources = module["resource"]
     target = resources["aws_cloudwatch_event_target"]["heartbeat"]
     assert target["input"] == "${jsonencode({duebell = {lanes = []}})}"

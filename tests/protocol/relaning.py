@@ -108,7 +108,7 @@ class RelaningModel(Model):
     # Runs, which leave.
 
     def _release_if(self, s: State, p: Proc, *, even_if_due: bool) -> None:
-        must_leave = self.records[s.record].is_relaned(instant(s.now))
+        must_leave = self.records[s.record].is_being_relaned(instant(s.now))
         super()._release_if(s, p, even_if_due=even_if_due or must_leave)
 
     # Editors, which add by the number of lanes that they know.

@@ -129,7 +129,7 @@ def test_a_schedule_without_a_calendar_stores_nothing_of_it_and_one_that_does_no
     assert b"calendar" not in to_json(make_schedule("0 9 * * *", now=NOW)).encode()
     # One that is read, whose calendar was deleted
     lost = schedule("0 9 25 12 *", "next")
-    lost.know(None)
+    lost.set_calendar(None)
     assert shown(lost, 1) == ["12-25 09:00"]
 
 

@@ -16,7 +16,7 @@ from duebell_shared.bell.bell import BellKind, RingSchedule, Rule
 from duebell_shared.errors import AwsUnavailable, DuebellError, ItemRefusal
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import Parallel
-from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import TaskWrite, Transacted, UserWrite
 from duebell_shared.queue.store import Store
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.task import QueueKey, Task
@@ -126,7 +126,7 @@ class _StoreOverNetwork:
     def count(self, lane: int, *, after: datetime | None = None, before: datetime = NEVER, most: int) -> int:
         return min(most, sum(1 for _ in self.queued(lane, after=after, before=before)))
 
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact(self, writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         """Refused if another write is on condition of NO_VERSION: the twin takes all conditions for true."""
 
         def transact() -> Transacted:

@@ -8,7 +8,7 @@ import pytest
 from duebell import AwsRefused, AwsUnavailable, Editor, NotArmed, Status, Worker
 from duebell_infra.testing import InlinePool
 from duebell_shared.backend import Backend
-from duebell_shared.bell.armer import arming_event
+from duebell_shared.bell.armer import run_event
 from duebell_shared.bell.expression import SENTINEL
 from tests.editor.memory import Scheduler
 from tests.support import NOON, Clock
@@ -102,7 +102,7 @@ def test_a_heartbeat_finds_and_repairs_what_was_done_to_the_rule(fault: str) -> 
             scheduler.clock.now = NOON + 3 * HOUR
     assert scheduler.editor.status().armed == (fault == "none")
     # When the heartbeat comes, then the rule rings for the task, no lane was taken, and no call made for none
-    assert worker.handler(arming_event(), CONTEXT)["lanes"] == 0
+    assert worker.handler(run_event(()), CONTEXT)["lanes"] == 0
     status = scheduler.editor.status()
     assert status.armed
     assert status.rings_at

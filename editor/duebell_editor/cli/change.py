@@ -174,7 +174,7 @@ _SOME_FAILED = """If some of several could not be changed, they are listed and t
 
 
 def _add_command(verb: Verb) -> None:
-    *most, last = (status for status in Status if status in verb.rule.statuses)
+    *most, last = (status for status in Status if status in verb.rules.statuses)
     statuses = f"{', '.join(most)} or {last}" if most else last
     name = verb.replace("_", "-")
     calls = (f"{name} sale-42 sale-43", f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}")
@@ -207,10 +207,10 @@ def _add_command(verb: Verb) -> None:
             _ask(context, verb, chosen, filters)
         changed: Sequence[str] = ()
         failures: Sequence[ChangeFailure] = ()
-        done = f"{count_of(len(chosen.ids))} would be {verb.rule.done}; nothing was changed"
+        done = f"{count_of(len(chosen.ids))} would be {verb.rules.done}; nothing was changed"
         if not dry_run:
             changed, failures = _change(editor, out, verb, chosen.ids)
-            done = f"{count_of(len(changed))} {verb.rule.done}"
+            done = f"{count_of(len(changed))} {verb.rules.done}"
         # The form of the HTTP editor's answer to /api/bulk.
         counts = {"found": len(chosen.ids), "is_all": chosen.is_all, "dry_run": dry_run, "changed": changed}
         out.report(done, counts, failure_fields(failures))
@@ -220,7 +220,7 @@ def _add_command(verb: Verb) -> None:
             raise typer.Exit(Exit.SOME_FAILED)
 
 
-for _verb in (one for one in Verb if one.rule.for_many):
+for _verb in (one for one in Verb if one.rules.for_many):
     _add_command(_verb)
 
 
@@ -242,7 +242,7 @@ def _ask(context: Context, verb: Verb, chosen: Selection, filters: Mapping[str, 
     which = ", ".join(f"{name} {_shown(value)}" for name, value in filters.items())
     more = "" if chosen.is_all else ", and there are more,"
     tasks = f"{count_of(len(chosen.ids))} ({which}){more}"
-    context.confirm(f"{plain(context.account.scheduler)}: {tasks} would be {verb.rule.done}")
+    context.confirm(f"{plain(context.account.scheduler)}: {tasks} would be {verb.rules.done}")
 
 
 def _change(
@@ -258,7 +258,7 @@ def _change(
             changed += [task.id for task in report.changed]
             failures += report.failures
     except (KeyboardInterrupt, DuebellError):
-        done = f"{count_of(len(changed))} {verb.rule.done}, {len(failures):,} failed"
+        done = f"{count_of(len(changed))} {verb.rules.done}, {len(failures):,} failed"
         out.warn(f"broken off: {done}, and perhaps up to {_CHUNK} more were changed")
         raise
     return changed, failures

@@ -20,7 +20,7 @@ from duebell_shared.payloads.payload import read_json
 from duebell_shared.quoting import quoted, shortened
 from duebell_shared.schedules.wall_clock import instant_of
 from duebell_shared.schedules.zones import zone_of
-from duebell_shared.tasks.fields import FIELDS, Field, Kind
+from duebell_shared.tasks.fields import FIELDS, Field, FieldKind
 from duebell_shared.tasks.follow_up import Then, read_then
 
 from .context import flag, option, with_options
@@ -189,7 +189,7 @@ def with_fields(
     return lambda command: with_options(command, every)
 
 
-def _of(kind: Kind, name: str, help: str) -> Any:
+def _of(kind: FieldKind, name: str, help: str) -> Any:
     """The option of this name for values of this kind."""
     type: Any = _TYPES.get(kind.form, str)
     if kind.form in {"choice", "choices"}:

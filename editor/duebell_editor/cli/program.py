@@ -34,7 +34,7 @@ _TASKS, _STACK = "duebell_editor.cli", "duebell_infra"
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Change tasks": {
         "add": (f"{_TASKS}.add", "Add a task, or many from a file."),
-        **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rule.means) for verb in Verb},
+        **{verb.replace("_", "-"): (f"{_TASKS}.change", verb.rules.means) for verb in Verb},
         "batch": (f"{_TASKS}.change", "Make, close or show a batch of tasks."),
         "backfill": (f"{_TASKS}.change", "Add past occurrences of a recurring task as tasks."),
     },

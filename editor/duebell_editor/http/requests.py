@@ -277,7 +277,7 @@ class Search(_BriefOrNot):
 class BulkChange(Given):
     """A change to many tasks, given by their ids or found by a filter."""
 
-    do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rule.for_many]})
+    do: Verb = Field(json_schema_extra={"enum": [verb.value for verb in Verb if verb.rules.for_many]})
     where: Where | None = Field(default=None, description="A filter; without a status, those in the queue")
     ids: list[_Id] | None = Field(
         default=None, max_length=MAX_MANY, description="Or their ids; give one of `where` and `ids`"

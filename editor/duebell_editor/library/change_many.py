@@ -43,7 +43,7 @@ class Selection(msgspec.Struct, frozen=True, kw_only=True):
 
 def check_verb(given: object, field: str = "verb") -> Verb:
     """The verb of this name. Raises InvalidQuery of this field unless it can be applied to many tasks."""
-    return check_choice(field, given, [verb for verb in Verb if verb.rule.for_many])
+    return check_choice(field, given, [verb for verb in Verb if verb.rules.for_many])
 
 
 def select_found(queue: Queue, which: Filter) -> Selection:
@@ -61,18 +61,18 @@ def select_found(queue: Queue, which: Filter) -> Selection:
 
 def statuses_for(verb: Verb) -> frozenset[Status]:
     """The default statuses for the verb: the queued statuses that it allows, or all it allows if none is."""
-    return verb.rule.statuses & QUEUED or verb.rule.statuses
+    return verb.rules.statuses & QUEUED or verb.rules.statuses
 
 
 def filter_for(verb: Verb, which: Filter, *, has_status: bool) -> Filter:
     """The filter, reduced to statuses that the verb applies to. Raises InvalidQuery if none is left."""
-    allowed = verb.rule.statuses
+    allowed = verb.rules.statuses
     if not has_status:
         return replace(which, statuses=statuses_for(verb))
     statuses, failing = which.statuses & allowed, which.failing & allowed
     if not statuses and not failing:
         needed = " or ".join(sorted(allowed))
-        raise InvalidQuery("status", f"to {verb.rule.words} a task it must be {needed}")
+        raise InvalidQuery("status", f"to {verb.rules.words} a task it must be {needed}")
     return replace(which, statuses=statuses, failing=failing)
 
 
@@ -94,7 +94,7 @@ def change_all(
 
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="duebell-change") as pool:
         results = list(pool.map(in_this_context(attempt), ids))
-    if verb.rule.queues and not results:
+    if verb.rules.queues and not results:
         arm()  # an earlier call may have changed all of them, and failed to arm
     changed = tuple(result for result in results if isinstance(result, Task))
     failures = tuple(result for result in results if isinstance(result, ChangeFailure))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTask
-from duebell_shared.payloads.json_schema import misfit, with_any
+from duebell_shared.payloads.json_schema import payload_error, with_any
 from duebell_shared.payloads.payload import of_task
 from duebell_shared.quoting import did_you_mean, quoted
 from duebell_shared.tasks.checks import is_reserved
@@ -102,7 +102,7 @@ class TaskChecker:
             return no_result_of(action.name), None
         if not action.schema or task.payload_dropped is not None:
             return None
-        error = misfit(task.payload_json, with_any(gets, action.schema), action.name)
+        error = payload_error(task.payload_json, with_any(gets, action.schema), action.name)
         return (error, DoubtfulPayload if action.converts else None) if error else None
 
     def _read(self, now: datetime, *, consistent: bool) -> None:

@@ -87,7 +87,7 @@ class _Relaner:
         """Mark the record, so that runs leave. Raises TaskConflict when another process has marked it."""
 
         def mark(record: ArmingRecord) -> ArmingRecord:
-            if record.is_relaned(self._clock()):
+            if record.is_being_relaned(self._clock()):
                 raise TaskConflict(
                     "another process is giving the queue more lanes, or has died: try again in two minutes"
                 )

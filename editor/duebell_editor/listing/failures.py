@@ -7,7 +7,7 @@ import msgspec
 
 from duebell_shared.instants import Instant
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.tasks.history import in_a_line
+from duebell_shared.tasks.history import shortened_error
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task
 
@@ -64,7 +64,7 @@ def _group(action: str, error: str | None, tasks: Sequence[Task]) -> FailureGrou
     return FailureGroup(
         action=action,
         error=error,
-        message=in_a_line(" ".join(latest.failure.message.split())) if latest.failure else "",
+        message=shortened_error(" ".join(latest.failure.message.split())) if latest.failure else "",
         failed=sum(task.status is Status.FAILED for task in tasks),
         failing=tuple(task.id for task in tasks if task.status is not Status.FAILED),
         first_at=_failed_at(in_order[0]),

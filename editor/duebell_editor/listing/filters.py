@@ -13,7 +13,7 @@ from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.instants import FIRST, MILLISECOND, NEVER, floor, to_utc
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import MAX_NAME, check_name
-from duebell_shared.tasks.fields import FIELDS, Field, Kind
+from duebell_shared.tasks.fields import FIELDS, Field, FieldKind
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
@@ -39,9 +39,11 @@ Listed = StrEnum(  # type: ignore[misc]
 )
 
 
-_TEXT = Kind(form="text", schema={"type": "string", "maxLength": MAX_NAME})
-_SEARCH = Kind(form="search", schema=_TEXT.schema)
-_STATUSES = Kind(form="choices", schema={"type": "array", "items": {"type": "string", "enum": [*Listed]}})
+_TEXT = FieldKind(form="text", schema={"type": "string", "maxLength": MAX_NAME})
+_SEARCH = FieldKind(form="search", schema=_TEXT.schema)
+_STATUSES = FieldKind(
+    form="choices", schema={"type": "array", "items": {"type": "string", "enum": [*Listed]}}
+)
 
 
 class FilterFields(TypedDict, total=False):

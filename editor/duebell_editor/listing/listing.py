@@ -15,7 +15,7 @@ import msgspec
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.places import Past, key_of
-from duebell_shared.queue.task_queue import BATCH, PAGE, Queue, has_expired
+from duebell_shared.queue.task_queue import BATCH, PAGE, Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 
@@ -87,7 +87,7 @@ def _group(queue: Queue, which: Filter) -> list[tuple[Key, Task]] | None:
 
         parts = dict(zip(begins, queue.parallel.all(read, begins), strict=True))
         for tasks, _ in parts.values():
-            there = (queue.known(task) for task in tasks if not has_expired(task, now))
+            there = (queue.known(task) for task in tasks if not task.has_expired(now))
             found += ((key, task) for task in there for key in _keys_of(task, which, sources))
         begins = {lane: end for lane, (_, end) in parts.items() if end is not None}
         if begins and which.start is None:
@@ -139,7 +139,7 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
     ends = [end.encode() for _, end in found if end is not None]
     now, known = queue.clock(), dict[bytes, Task]()
     for tasks, _ in found:
-        known |= {task.id.encode(): queue.known(task) for task in tasks if not has_expired(task, now)}
+        known |= {task.id.encode(): queue.known(task) for task in tasks if not task.has_expired(now)}
     ids = sorted(id for id in known if not ends or id <= min(ends))
     last = ids[limit - 1] if len(ids) > limit else min(ends, default=None)
     return Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())

@@ -410,7 +410,7 @@ def _lane_problems(record: ArmingRecord, now: datetime) -> Iterator[Problem]:
             "DUEBELL_RETENTION_DAYS, DUEBELL_HISTORY=none, smaller payloads",
         )
     yield from map(resting_problem, record.last_run.resting if record.last_run else ())
-    if record.relaner and not record.is_relaned(now):
+    if record.relaner and not record.is_being_relaned(now):
         yield Problem(
             kind=ProblemKind.RELANE,
             what="giving the queue more lanes was interrupted; tasks run, but some ids cost a second read",

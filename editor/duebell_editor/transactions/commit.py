@@ -15,7 +15,7 @@ from duebell_shared.errors import (
     TransactionUnknown,
 )
 from duebell_shared.queue.calls import throttle_pauses
-from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import TaskWrite, Transacted, UserWrite
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.status import Status
 
@@ -29,7 +29,7 @@ _REFUSED = "ConditionalCheckFailed"
 _CHANGED = "it was changed, moved or dropped since it was read: make the transaction again"
 
 
-def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
+def commit(backend: Backend, writes: Sequence[TaskWrite | UserWrite]) -> None:
     """Make these writes in one transaction. Tries again where this may help.
 
     All tries have the same token, so the writes are made at most once. Raises TransactionCancelled or
@@ -54,7 +54,7 @@ def commit(backend: Backend, writes: Sequence[TaskWrite | Other]) -> None:
 
 
 def _tried(
-    backend: Backend, writes: Sequence[TaskWrite | Other]
+    backend: Backend, writes: Sequence[TaskWrite | UserWrite]
 ) -> tuple[Transacted, AwsUnavailable | AwsRefused | None]:
     """Try to make these writes. Returns the last answer and the last error.
 
@@ -79,7 +79,7 @@ def _tried(
     return replace(transacted, is_sure=is_sure), error
 
 
-def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> int:
+def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | UserWrite]) -> int:
     """Delete the reserved tasks of these writes; return how many are deleted for certain.
 
     A task that cannot be deleted now, or that a relane has moved, ends by itself. After one task is deleted,
@@ -95,7 +95,7 @@ def drop_reservations(backend: Backend, writes: Sequence[TaskWrite | Other]) -> 
     return dropped
 
 
-def _is_committed(backend: Backend, writes: Sequence[TaskWrite | Other]) -> bool:
+def _is_committed(backend: Backend, writes: Sequence[TaskWrite | UserWrite]) -> bool:
     """Tell whether a task is in a state that only this transaction makes: then all writes were made.
 
     A move or update proves nothing, as others may make the same one. A cancellation does, by its time.
@@ -114,7 +114,7 @@ def _is_made(backend: Backend, write: TaskWrite) -> bool:
     return is_confirmed and there.created_at == write.old.created_at
 
 
-def _named(writes: Sequence[TaskWrite | Other], refusal: ItemRefusal) -> ItemRefusal:
+def _named(writes: Sequence[TaskWrite | UserWrite], refusal: ItemRefusal) -> ItemRefusal:
     """The refusal, with the item in words; for a changed task, also with a message of ours."""
     if refusal.what:  # the answer had no reasons, so it is about no item
         return refusal

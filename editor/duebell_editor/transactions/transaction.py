@@ -12,7 +12,7 @@ from botocore.validate import ParamValidator
 from duebell_shared.aws.aws_session import QuickLoader
 from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, InvalidTransaction, TransactionUnknown
-from duebell_shared.queue.changes import MOST_WRITES, Other, TaskWrite
+from duebell_shared.queue.changes import MOST_WRITES, TaskWrite, UserWrite
 from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.fields import NewTask, TaskChange, TaskFields, fields_of
 from duebell_shared.tasks.status import Status, Verb
@@ -56,7 +56,7 @@ class Transaction:
         self._make = make
         self._reserve = reserve
         self._changes = changes
-        self._writes: list[Other | TaskWrite | Task] = []
+        self._writes: list[UserWrite | TaskWrite | Task] = []
         self._verbs: list[Verb] = []
         self._ids: set[str] = set()
         self._is_open: bool | None = None
@@ -135,7 +135,7 @@ class Transaction:
         self._verbs.append(verb)
         return write.new
 
-    def _take(self, write: Other | TaskWrite | Task) -> None:
+    def _take(self, write: UserWrite | TaskWrite | Task) -> None:
         self._check_open()
         if isinstance(write, TaskWrite | Task):
             id = write.id if isinstance(write, Task) else write.old.id

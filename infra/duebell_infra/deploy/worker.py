@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from duebell_editor.library.editor import Editor
 from duebell_infra.aws import code_of
 from duebell_infra.errors import WorkerFailed
-from duebell_shared.bell.armer import arming_event
+from duebell_shared.bell.armer import run_event
 from duebell_shared.errors import WorkerNotStarted
 from duebell_shared.quoting import in_brief
 
@@ -43,7 +43,7 @@ def call_once(
     client = session.client("lambda", config=wait)
     for pause in _PAUSES:
         try:
-            answer = client.invoke(FunctionName=function, Payload=json.dumps(arming_event()).encode())
+            answer = client.invoke(FunctionName=function, Payload=json.dumps(run_event(())).encode())
         except (BotoCoreError, ClientError) as error:
             if isinstance(error, ClientError) and code_of(error) in _PASSING_ANSWERS and pause:
                 sleep(pause)

@@ -13,7 +13,7 @@ import msgspec
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.errors import DuebellError, ItemRefusal
 from duebell_shared.instants import FIRST, NEVER, to_utc
-from duebell_shared.queue.changes import Other, TaskWrite, Transacted
+from duebell_shared.queue.changes import TaskWrite, Transacted, UserWrite
 from duebell_shared.queue.places import Past, PastKey, key_of, lane_of
 from duebell_shared.queue.records import Record
 from duebell_shared.tasks.status import Status
@@ -43,7 +43,7 @@ class MemoryStore:
         self.record: ArmingRecord | None = None
         self.records: dict[tuple[type, str], Any] = {}  # the others, by their types and names
         #: The writes of transactions to other tables, in order; their conditions count as true.
-        self.others: list[Other] = []
+        self.others: list[UserWrite] = []
         self._changes: defaultdict[str, list[bytes]] = defaultdict(list)  # by month
         self._committed: set[str] = set()  # the tokens of transactions
         self._queues: defaultdict[int, _Index[QueueKey]] = defaultdict(_Index)  # by lane
@@ -70,8 +70,7 @@ class MemoryStore:
     @_atomic
     def insert(self, task: Task) -> bool:
         there = self.tasks.get((task.lane, task.id))
-        has_expired = there and there.expires_at and there.expires_at <= task.created_at
-        if there and not has_expired:
+        if there and not there.has_expired(task.created_at):
             return False
         self._put(task)
         return True
@@ -188,7 +187,7 @@ class MemoryStore:
         return next((key.queued for key in self._queues[lane] if key not in skipping), NEVER)
 
     @_atomic
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact(self, writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         if token in self._committed:
             return Transacted()
         changes = {index: write for index, write in enumerate(writes) if isinstance(write, TaskWrite)}
@@ -228,7 +227,7 @@ class MemoryStore:
         there, taken = self.tasks.get((key.lane, key.id)), self.tasks.get((lane, key.id))
         if there is None or (only_new and there.rev > 1):
             return False
-        if taken and not (taken.expires_at and taken.expires_at <= now):
+        if taken and not taken.has_expired(now):
             return False
         del self.tasks[key.lane, key.id]
         self._take_from_indexes(there)

@@ -64,7 +64,7 @@ class Function:
 
         Logs an error and returns False if it could not be started: the rule still rings.
         """
-        event = {"duebell": {} if lanes is None else {"lanes": list(lanes)}}
+        event = run_event(lanes)
         try:
             self._connected().invoke(
                 FunctionName=self.name, InvocationType="Event", Payload=json.dumps(event).encode()
@@ -80,8 +80,12 @@ class Function:
             return self._client
 
 
-def arming_event() -> dict[str, object]:
-    return {"duebell": {"lanes": []}}
+def run_event(lanes: Sequence[int] | None) -> dict[str, object]:
+    """The event that invokes the worker: a run of these lanes, or of all free lanes if None.
+
+    A run of no lanes only sets the rule.
+    """
+    return {"duebell": {} if lanes is None else {"lanes": list(lanes)}}
 
 
 class LanesChanged(Exception):
@@ -285,13 +289,13 @@ class Armer(msgspec.Struct, eq=False):
     def _make(self, damaged: ArmingRecord | None) -> ArmingRecord:
         """Make a record from the lanes' heads.
 
-        Lanes that have tasks in them count, whatever the settings say now.
+        It has the lanes of the damaged record, or else of the settings, and more if further lanes have tasks.
         """
         lanes = len(damaged.lanes) if damaged and damaged.lanes else self.lanes
         heads = self.heads(range(lanes))
         beyond = self.parallel(self.store.head, range(lanes, MAX_LANES))
         for lane, head in enumerate(beyond, start=lanes):
-            if isinstance(head, DuebellError):  # then the number of lanes is unknown
+            if isinstance(head, DuebellError):  # this lane may hold tasks, so the number of lanes is unknown
                 raise head
             heads[lane] = head
         limits = self.store.read(Limits)

@@ -214,7 +214,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
         Lanes that are held do not count, because their runs read them.
         """
-        if self.is_relaned(now) or (self.called_at and self.called_at > now - _CALL):
+        if self.is_being_relaned(now) or (self.called_at and self.called_at > now - _CALL):
             return False
         due = self.free_due(now)
         if due <= now:
@@ -228,7 +228,7 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         free = [lane for lane in self.lanes if lane.is_free(now)]
         return min((lane.until if lane.owner else lane.due for lane in free), default=NEVER)
 
-    def is_relaned(self, now: datetime) -> bool:
+    def is_being_relaned(self, now: datetime) -> bool:
         return self.relaner is not None and self.relaner_until > now
 
     def is_held_too_long(self, now: datetime) -> bool:
@@ -292,15 +292,17 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def claimed(
         self, owner: str, *, now: datetime, until: datetime, only: Collection[int] | None = None
     ) -> Self:
-        """All free lanes, or `only` some, held by `owner` until `until`. It then reads their heads.
+        """All free lanes, or the free ones in `only`, held by `owner` until `until`.
 
-        The ring for them will not come again, so the rule counts as unarmed, unless its echo comes soon after
-        the target. Other free lanes get the earliest due of all free lanes: `lowered` relies on that. A run
-        may find no free lane: clocks differ, and the lease that the rule rang for is still held. Then the
-        rule counts as unarmed too.
+        The owner reads their heads next. The ring for these lanes does not come again. So the rule counts as
+        unarmed, unless its echo comes soon after the end of the lease that ends first. Lanes that stay
+        without an owner get the earliest due of all lanes without an owner: `lowered` relies on that.
+
+        If there is no lane to claim, and the rule may have rung, the rule counts as unarmed, too: clocks
+        differ, and the lease that it rang for may not have ended yet.
         """
         free = [number for number, lane in enumerate(self.lanes) if lane.is_free(now)]
-        free = [] if self.is_relaned(now) else free
+        free = [] if self.is_being_relaned(now) else free
         mine = [number for number in free if only is None or number in only]
         if not mine:
             may_have_rung = self.rings_at is not None and self.rings_at <= now + MOST_SKEW
@@ -331,13 +333,19 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         return {number for number in self.lanes_of(owner) if self.lanes[number].due == NEVER}
 
     def released(self, owner: str, heads: Mapping[int, datetime], *, run: LastRun | None = None) -> Self:
-        """The lanes of `heads` that `owner` holds given back: due at their head or an add since `cleared`."""
+        """The lanes of `heads` that `owner` holds, given back.
+
+        Each is due at its head, or sooner if a task was added since `cleared`.
+        """
         mine = [number for number in self.lanes_of(owner) if number in heads]
         record = self._with({number: Lane(due=min(self.lanes[number].due, heads[number])) for number in mine})
         return replace(record, last_run=run) if mine and run else record
 
     def handed_over(self, owner: str, heads: Mapping[int, datetime], *, now: datetime) -> Self:
-        """These lanes given back for runs that are started for them now. No process calls another run."""
+        """These lanes given back, and `called_at` set to now.
+
+        The caller starts runs for them, so other processes call none.
+        """
         return replace(self.released(owner, heads), called_at=now)
 
     # Measurements of runs.
@@ -408,8 +416,9 @@ class ArmingRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     ) -> Self:
         """`applier` has set the rule for `target`, to ring at `rings_at`, and was answered before `now`.
 
-        Within its hold that is certain. The hold then ends, unless a try of its call may still take effect.
-        After the hold, the minute may be over, or another process may have set the rule.
+        If the answer came before `applier_until`, the rule counts as confirmed. Other processes may set it
+        from now on, unless an unanswered try may still take effect. If the answer came later, the state of
+        the rule is unknown: the minute may be over, or another process may have set the rule.
         """
         if self.applier != applier:
             return self.disputed()

@@ -24,7 +24,7 @@ from duebell_shared.quoting import quoted
 from .expression import FAR_SENTINEL, SENTINEL, expression_at, is_set_for
 
 #: A call, and its arguments.
-Setting = tuple[Callable[..., Any], dict[str, Any]]
+_SettingCall = tuple[Callable[..., Any], dict[str, Any]]
 
 #: The longest that one call about the bell may take: the client's connect and read time-outs together.
 CALL_LIMIT = timedelta(seconds=6)
@@ -167,7 +167,7 @@ class Bell(ABC):
         return found
 
     @abstractmethod
-    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+    def _setting_of(self, found: dict[str, Any], expression: str) -> _SettingCall:
         """The call that sets the expression, and leaves all other fields as they were found."""
 
     def _call(
@@ -191,7 +191,7 @@ class Bell(ABC):
                     self._raise_if_refused(error)
             self._sleep(pause(tries, 0.1, 2.0))
         why = f"{failure or 'out of time'}{way_out(failure)}"
-        raise AwsUnavailable(f"{self._of_whom}: {why}") from failure
+        raise AwsUnavailable(f"{self._label}: {why}") from failure
 
     def _raise_if_refused(self, error: ClientError) -> None:
         """Raise what this refusal means, unless another try may succeed."""
@@ -203,10 +203,10 @@ class Bell(ABC):
                 f"and AWS_REGION to where it is"
             ) from error
         if code not in _PASSING:
-            raise AwsRefused(f"{self._of_whom}: {error}") from error
+            raise AwsRefused(f"{self._label}: {error}") from error
 
     @property
-    def _of_whom(self) -> str:
+    def _label(self) -> str:
         return f"{self._service_name}, {self.kind} {quoted(self.name)}"
 
 
@@ -225,7 +225,7 @@ class Rule(Bell):
         deadline = self._clock() + 3 * CALL_LIMIT
         return len(self._call(self._client.list_targets_by_rule, deadline, Rule=self.name)["Targets"])
 
-    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+    def _setting_of(self, found: dict[str, Any], expression: str) -> _SettingCall:
         kept = {one: found[one] for one in ("State", "Description", "RoleArn") if found.get(one)}
         return self._client.put_rule, {"Name": self.name, "ScheduleExpression": expression, **kept}
 
@@ -249,7 +249,7 @@ class RingSchedule(Bell):
         """Return 1 without a call: a schedule has exactly one target."""
         return 1
 
-    def _setting_of(self, found: dict[str, Any], expression: str) -> Setting:
+    def _setting_of(self, found: dict[str, Any], expression: str) -> _SettingCall:
         kept = {one: found[one] for one in ("Target", "State", "Description", "KmsKeyArn") if found.get(one)}
         return self._client.update_schedule, {
             "Name": self.name,

@@ -5,12 +5,12 @@ took too long to take effect, or nothing could run at that time. So the expressi
 at no cost. It rings 4, 12 and 27 minutes later within the hour, and then each hour, day, month and year.
 These are the *echoes*. A run that comes sets the rule anew, so echoes ring only where something went wrong.
 
-Every expression is made in the same way. Its fields are minute, hour, day, month and year. Take the highest
-field in which now and the minute differ. It lists all values but those from now's to the one before the
-minute's. Higher fields always match; lower ones begin with the minute's own value.
+Every expression is made in the same way. Take the first field in which now and the minute differ: year,
+month, day, hour or minute. This field leaves out the values from now's up to, but not including, the
+minute's. Larger fields match every value. Smaller fields begin with the minute's value.
 
-A rule set in January, or set early for the last day of a month or for a later year, would have no near
-echo. So it rings once without need, a day or a month before, and that run sets it anew.
+A rule that is set in January, or set early for the last day of a month or for a later year, would have no
+near echo. So this rule also rings a day or a month too early, and the run of that ring sets it anew.
 
 A field is one list or one range: both are documented, and their mixtures are not.
 https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-scheduled-rule-pattern.html

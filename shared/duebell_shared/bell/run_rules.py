@@ -23,10 +23,15 @@ IN_SIGHT = 100
 #: The most keys that are read ahead: if none of their tasks has a priority, and if some have one.
 MOST_IN_SIGHT, MOST_WITH_PRIORITIES = 1_000, 100_000
 
-#: The assumed time of an attempt of a limited action; the weight of the latest attempt in the mean of
-#: measured times. If that time is too long, it costs nothing: a run starts the tasks that it has put back as
-#: soon as it can. If it is too short, tasks are put back again and again.
-AN_ATTEMPT, WEIGHT = timedelta(seconds=5), 0.2
+#: The assumed time of an attempt of a limited action, until one was measured. A time that is too long costs
+#: nothing: a run starts the tasks that it has put back as soon as it can. A time that is too short costs
+#: writes: tasks are put back again and again.
+AN_ATTEMPT = timedelta(seconds=5)
+
+#: The weight of the latest attempt in the mean of the measured times.
+WEIGHT = 0.2
+
+#: An attempt is never assumed to be shorter than this.
 SHORTEST = timedelta(milliseconds=50)
 
 #: The longest time for which a run puts a task back because of `at_most`: that time is an estimate.

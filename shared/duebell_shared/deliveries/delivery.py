@@ -145,7 +145,7 @@ class Delivery(
     """An action of this name that sends its tasks to a target. Make it with `delivery_of`.
 
     name         the name of the action
-    to           the ARN of a queue, topic, bus, function or state machine, or an https URL
+    to           the ARN of a queue, topic, bus, function, state machine or task definition, or an https URL
     form         payload or envelope; the envelope for buses and the payload for all others, if not given
     attempts     the most attempts at a task
     backoff      the wait between a failed attempt and the next

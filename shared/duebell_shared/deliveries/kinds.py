@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from duebell_shared.aws.aws_session import is_here
-from duebell_shared.aws.intake_queue import MOST_ENTRIES
+from duebell_shared.aws.intake_queue import MOST_ENTRIES, queue_url
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 
@@ -179,15 +179,13 @@ class _Queue(Kind):
 
     def send(self, client: Any, target: Target, messages: Sequence[Message]) -> _Answers:
         entries = _batch("MessageBody", messages, target)
-        answer = client.send_message_batch(QueueUrl=self._url(client, target), Entries=entries)
+        url = queue_url(client, target.account, target.name)
+        answer = client.send_message_batch(QueueUrl=url, Entries=entries)
         return _answers_in(answer, len(messages))
 
     def look(self, client: Any, target: Target) -> None:
-        client.get_queue_attributes(QueueUrl=self._url(client, target), AttributeNames=["QueueArn"])
-
-    def _url(self, client: Any, target: Target) -> str:
-        """The queue's URL, built here: a call of GetQueueUrl would need one more permission."""
-        return f"{client.meta.endpoint_url.rstrip('/')}/{target.account}/{target.name}"
+        url = queue_url(client, target.account, target.name)
+        client.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
 
 
 class _Topic(Kind):

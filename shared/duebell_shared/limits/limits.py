@@ -270,7 +270,7 @@ def check_closed(given: object) -> str | None:
 
 _SECOND = timedelta(seconds=1)
 
-#: Tasks that have not come this long after their places were cancelled or moved.
+#: A waiting task counts as cancelled or moved if it has not come this long after its place.
 _FORGOTTEN_AFTER = timedelta(days=1)
 
 

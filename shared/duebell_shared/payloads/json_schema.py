@@ -99,7 +99,9 @@ class _Schema:
                 case "required":
                     fault = _missing(value, given, schema)
                 case _:
-                    reason = _misfit(keyword, value, given) or _beyond(keyword, value, given, schema)
+                    reason = _keyword_fault(keyword, value, given) or _limit_fault(
+                        keyword, value, given, schema
+                    )
                     fault = Fault("", reason) if reason else None
             if fault:
                 return fault
@@ -161,7 +163,8 @@ def _way_out(name: str, known: Collection[str], given: Collection[str]) -> str:
     if not known:
         return ""
     near = did_you_mean(name, [one for one in known if one not in given])
-    return f"{f'{near} T' if near else ': t'}he fields are {_listed(list(known))}"
+    fields = f"fields are {_listed(list(known))}"
+    return f"{near} The {fields}" if near else f": the {fields}"
 
 
 def _listed(words: Sequence[str]) -> str:
@@ -195,7 +198,7 @@ _LIMITS: Mapping[str, tuple[str, Callable[[Any, Any], bool], str]] = {
 }
 
 
-def _misfit(keyword: str, value: Any, given: Any) -> str | None:
+def _keyword_fault(keyword: str, value: Any, given: Any) -> str | None:
     """Returns in words why the value does not fit this keyword; None if it fits or the keyword is unknown."""
     match keyword:
         case "enum" if not any(_is_same(value, one) for one in given):
@@ -215,7 +218,7 @@ def _misfit(keyword: str, value: Any, given: Any) -> str | None:
     return None
 
 
-def _beyond(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]) -> str | None:
+def _limit_fault(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]) -> str | None:
     """Returns the limit that the value is beyond, in words; None if it is beyond none.
 
     The limits of encoded text count its bytes: the worker checks these limits.
@@ -238,7 +241,7 @@ def _is_same(value: object, other: object) -> bool:
     return value == other and isinstance(value, bool) == isinstance(other, bool)
 
 
-def misfit(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
+def payload_error(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:
     """The error for a payload that does not fit; None for one that does, as far as the schema tells."""
     fault = find_fault(payloads.decode_or_text(payload_json), schema)
     if fault is None:

@@ -160,7 +160,7 @@ def is_claim(task: Task, key: QueueKey, run: str, now: datetime) -> bool:
     return is_there and task.run == run and task.started_at == to_utc(now)
 
 
-def as_added(task: Task) -> tuple[object, ...]:
+def given_fields(task: Task) -> tuple[object, ...]:
     """The fields of a task that no run changes; a run may drop the payload."""
     when = task.recurrence.schedule if task.recurrence else task.due
     given = (getattr(task, attribute) for name, attribute in STORED.items() if name != "payload")
@@ -171,7 +171,7 @@ def as_added(task: Task) -> tuple[object, ...]:
 MOST_WRITES = 100
 
 #: A write to a table of the user, or a check of one of its items, as one of `TransactItems`.
-Other = Mapping[str, Any]
+UserWrite = Mapping[str, Any]
 
 
 class TaskWrite(msgspec.Struct, frozen=True):
@@ -203,7 +203,7 @@ _NO_REASON = "None"
 
 
 def transact(
-    client: "DynamoDBClient", table: str, writes: Sequence[TaskWrite | Other], token: str
+    client: "DynamoDBClient", table: str, writes: Sequence[TaskWrite | UserWrite], token: str
 ) -> Transacted:
     """Make these writes in one transaction, those of tasks in this table. Raises what botocore raises.
 

@@ -88,7 +88,7 @@ _T = TypeVar("_T")
 _SECOND = timedelta(seconds=1)
 
 
-class _Kind(NamedTuple):
+class _AttributeType(NamedTuple):
     """One of DynamoDB's types, with the functions that write a value and read it.
 
     https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
@@ -122,21 +122,21 @@ def _lateness(text: str) -> Lateness:
     return msgspec.convert(parts, Lateness, strict=False)
 
 
-_text = partial(_Kind, "S")
-_number = partial(_Kind, "N")
+_text = partial(_AttributeType, "S")
+_number = partial(_AttributeType, "N")
 
-_packed = partial(_Kind, "B")
+_packed = partial(_AttributeType, "B")
 
 
-def _json(type: Any) -> _Kind:
+def _json(type: Any) -> _AttributeType:
     return _text(to_json, partial(_from_json, type))
 
 
 #: The attributes of fields of these types. Times are text of a fixed width, which sorts in the index and
 #: reads well in the console; lengths of time are whole milliseconds.
-_OF_TYPES: dict[Any, _Kind] = {
+_OF_TYPES: dict[Any, _AttributeType] = {
     str: _text(str, str),
-    bool: _Kind("BOOL", bool, bool),
+    bool: _AttributeType("BOOL", bool, bool),
     int: _number(str, _whole),
     datetime: _text(render, parse),
     timedelta: _number(lambda span: str(span // MILLISECOND), lambda text: int(text) * MILLISECOND),
@@ -156,7 +156,7 @@ _OF_TYPES: dict[Any, _Kind] = {
 }
 
 #: The attributes of these fields, whatever their types. `past` follows from other fields.
-_OF_FIELDS: dict[str, _Kind] = {
+_OF_FIELDS: dict[str, _AttributeType] = {
     # A key of the table, and keys are text.
     "lane": _text(str, int),
     # A claim is conditional on it. It holds a time and a priority, or a time alone.
@@ -178,7 +178,7 @@ _OF_FIELDS: dict[str, _Kind] = {
 _NAMES = {"payload_json": "payload", "result_json": "result"}
 
 
-class _Stored(NamedTuple):
+class _Attribute(NamedTuple):
     field: str
     name: str
     type: str
@@ -186,11 +186,11 @@ class _Stored(NamedTuple):
     read: Callable[[Any], Any]
 
 
-def _stored_as(field: str, hint: Any = None) -> _Stored:
+def _stored_as(field: str, hint: Any = None) -> _Attribute:
     if not (kind := _OF_FIELDS.get(field)):
         type = get_args(hint)[0] if NoneType in get_args(hint) else hint
         kind = _OF_TYPES[type]
-    return _Stored(field, _NAMES.get(field, field), *kind)
+    return _Attribute(field, _NAMES.get(field, field), *kind)
 
 
 #: The fields of a task.
@@ -246,7 +246,7 @@ def changes(old: Task, new: Task) -> tuple[dict[str, dict[str, Any]], list[str]]
     return after, [name for name in before if name not in after]
 
 
-def _attributes_of(task: Task, wanted: Iterable[_Stored]) -> dict[str, dict[str, Any]]:
+def _attributes_of(task: Task, wanted: Iterable[_Attribute]) -> dict[str, dict[str, Any]]:
     """These attributes without empty ones, and the attributes that follow from other fields."""
     item = {}
     for field, name, type_, write, _ in wanted:
@@ -304,7 +304,7 @@ _UNIT, _FIRST_ATTEMPT, _NEXT_ATTEMPT = 1024, 200, 80
 _TYPE = 40
 
 #: Why an outcome lacks its follow-up or its result.
-_NO_ROOM = "its lane is full"
+_LANE_FULL = "its lane is full"
 
 
 def check_size(task: Task) -> Task:
@@ -348,12 +348,12 @@ def leaner_forms(old: Task, new: Task) -> Iterator[Task]:
     if not is_outcome or (old.owes and new.owes):  # its outcome is stored already
         return
     nothing: Any = dict.fromkeys(("run", "started_at", "lateness_ms", "lateness", "result_json"), None)
-    nothing["result_error"] = _NO_ROOM if new.result_json else None
+    nothing["result_error"] = _LANE_FULL if new.result_json else None
     failure = new.failure and Failure(type=new.failure.type[:_TYPE], message="")
     bare = replace(new, failure=failure, failures=(), occurrences=(), events=(), **nothing)
     yield bare
     if new.owes:
-        yield replace(bare.follow_up_settled(_NO_ROOM), rev=new.rev)
+        yield replace(bare.follow_up_settled(_LANE_FULL), rev=new.rev)
 
 
 def _bytes_of(item: Item, names: Iterable[str]) -> int:

@@ -19,7 +19,7 @@ from duebell_shared.instants import NEVER
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task
 
-from .changes import Other, TaskWrite, Transacted
+from .changes import TaskWrite, Transacted, UserWrite
 from .places import Past, PastKey, lane_of
 from .records import Record
 
@@ -166,7 +166,7 @@ class Store(Protocol):
     def head(self, lane: int, *, skipping: Collection[QueueKey] = ()) -> datetime:
         """The earliest `queued` in the lane, without the keys in `skipping`; NEVER if there is none."""
 
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact(self, writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         """Make these writes, one to MOST_WRITES and of different items, all of them or none.
 
         Eligible: each task is as `save` needs it, and the condition of each other write holds. A transaction
@@ -203,7 +203,7 @@ def drop_stray_copy(store: Store, key: QueueKey, lanes: int, now: datetime, *, r
     if place == key.lane:
         return False
     there, other = store.get(key.lane, key.id), store.get(place, key.id)
-    if there is None or other is None or (other.expires_at and other.expires_at <= now):
+    if there is None or other is None or other.has_expired(now):
         return False
     if there.rev > rev or not store.save(there, None):
         _LOG.warning("task %r is there twice: the one in lane %d is a task of its own", key.id, key.lane)

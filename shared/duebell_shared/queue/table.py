@@ -32,12 +32,12 @@ from .calls import BatchRead, BatchWrite, Outcome, calling, try_write
 from .changes import (
     ItemChange,
     ItemInsertion,
-    Other,
     TaskWrite,
     Transacted,
-    as_added,
+    UserWrite,
     change_of,
     claim_of,
+    given_fields,
     is_claim,
     put_if_free,
     relocate_item,
@@ -69,6 +69,8 @@ _BEGIN, _END = " ", "\U0010ffff"
 
 #: The id of a kept change is this minus its time in nanoseconds, in twenty digits: the latest sorts first.
 _LATEST_FIRST = 10**19
+
+#: Each such id begins with this, because the difference has at most nineteen digits.
 _NOTED = "0"
 
 
@@ -125,8 +127,7 @@ class DynamoTable:
             if outcome.is_full and outcome.is_sure:
                 raise QueueFull(task.id, task.lane)
             there = taken.get(task.id)
-            has_expired = there and there.expires_at and there.expires_at <= task.created_at
-            if there and outcome.is_sure and not has_expired:
+            if there and outcome.is_sure and not there.has_expired(task.created_at):
                 return False
             return outcome.is_made or self.insert(task, may_be_made=not outcome.is_sure)
 
@@ -264,7 +265,7 @@ class DynamoTable:
         keys = self.queued(lane, page_size=1 + len(skipping))
         return next((key.queued for key in keys if key not in skipping), NEVER)
 
-    def transact(self, writes: Sequence[TaskWrite | Other], *, token: str) -> Transacted:
+    def transact(self, writes: Sequence[TaskWrite | UserWrite], *, token: str) -> Transacted:
         with self._aws():
             return transact(self._client, self.name, writes, token)
 
@@ -441,7 +442,7 @@ class DynamoTable:
             there = self.get(task.lane, task.id)
         except UnreadableTask:  # no add of this version wrote it, so it is another task
             return False
-        if there is None or as_added(there) != as_added(task):
+        if there is None or given_fields(there) != given_fields(task):
             return False
         return there.payload_dropped is not None or there.payload_json == task.payload_json
 

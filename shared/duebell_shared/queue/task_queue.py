@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Self, TypeVar
 
 from msgspec.structs import replace
 
-from duebell_shared.audit import Audit, added_as
+from duebell_shared.audit import Audit, verb_of_add
 from duebell_shared.backend import Backend
 from duebell_shared.bell.armer import LanesChanged
 from duebell_shared.bell.arming import ArmingRecord
@@ -124,7 +124,7 @@ class Queue:
 
     def _find(self, id: str, counts: Sequence[int], now: datetime | None) -> Task | None:
         there = (self.store.get(lane, id) for lane in _places(id, counts))
-        found = (task for task in there if task and not has_expired(task, now or self.clock()))
+        found = (task for task in there if task and not task.has_expired(now or self.clock()))
         return next(map(self.known, found), None)
 
     def known(self, task: Task) -> Task:
@@ -139,7 +139,7 @@ class Queue:
             keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
             while some := list(itertools.islice(keys, BATCH)):
                 there = self.store.get_many(some)
-                found |= {id: self.known(task) for id, task in there.items() if not has_expired(task, now)}
+                found |= {id: self.known(task) for id, task in there.items() if not task.has_expired(now)}
         return found
 
     def tasks_at(self, keys: Iterable[QueueKey | PastKey]) -> Iterator[tuple[QueueKey | PastKey, Task]]:
@@ -156,7 +156,7 @@ class Queue:
             now = self.clock()
             for key in some:
                 task = found.get(key.id)
-                if task and not has_expired(task, now):
+                if task and not task.has_expired(now):
                     yield key, self.known(task)
 
 
@@ -167,11 +167,6 @@ def _places(id: str, counts: Sequence[int]) -> list[int]:
     """
     places = places_of(id, counts)
     return [*places, places[0]] if places[1:] else places
-
-
-def has_expired(task: Task, now: datetime) -> bool:
-    """Tell whether the task is history that DynamoDB has yet to delete."""
-    return task.expires_at is not None and task.expires_at <= now
 
 
 def evenly(several: Sequence[_T], most: int) -> list[_T]:
@@ -289,7 +284,7 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
                 queue.audit.changed("reserve" if takes_over else if_exists.value, (there, replacement))
                 return Added(replacement, "pushed" if if_exists is IfExists.PUSH else "replaced")
         elif queue.store.insert(task):
-            queue.audit.changed(added_as(task), (None, task))
+            queue.audit.changed(verb_of_add(task), (None, task))
             return Added(task, "added")
     raise kept_changing(task.id)
 
@@ -381,7 +376,7 @@ class RuleSetter:
                 return Added(there, "added")
             elsewhere = None if is_generated else queue.placed_before([new.id]).get(new.id)
             if policy.rev is None and not elsewhere and queue.store.insert(new):
-                queue.audit.changed(added_as(new), (None, new))
+                queue.audit.changed(verb_of_add(new), (None, new))
                 added = Added(new, "added")
             else:
                 added = self._settle(new, policy)
@@ -391,7 +386,7 @@ class RuleSetter:
                     and elsewhere.lane != added.task.lane
                     and added.outcome != "kept"
                 ):
-                    self._has_dropped(elsewhere)  # a call that failed may have changed it
+                    self._drop_if_stray_copy(elsewhere)  # a call that failed may have changed it
             if added.task is not new:
                 # A late write of an earlier call may have put a stray copy into an earlier lane, which this
                 # call has found or changed. So the number of lanes is checked. For a waiting task this costs
@@ -401,7 +396,7 @@ class RuleSetter:
                     self.arm([added.task], lanes=lanes if is_checked else None)
                 except LanesChanged:
                     queue.forget_counts()
-                    if added.outcome == "kept" or self._has_dropped(added.task):
+                    if added.outcome == "kept" or self._drop_if_stray_copy(added.task):
                         continue
                     self.arm([added.task])
                 return added
@@ -481,7 +476,7 @@ class RuleSetter:
     def _relocated(self, tasks: Sequence[Task], lanes: int) -> Iterator[Task]:
         """Move new tasks to the lanes of their ids. Deletes and returns those whose ids are taken there."""
         misplaced = [task for task in tasks if lane_of(task.id, lanes) != task.lane]
-        results = self._backend.parallel(lambda task: self._is_relocated(task, lanes), misplaced)
+        results = self._backend.parallel(lambda task: self._relocate(task, lanes), misplaced)
         for task, result in zip(misplaced, results, strict=True):
             if isinstance(result, DuebellError):
                 what = f"task {quoted(task.id)} is stored, but perhaps in an earlier lane: {result}"
@@ -489,12 +484,12 @@ class RuleSetter:
             if not result:
                 yield task
 
-    def _has_dropped(self, there: Task) -> bool:
+    def _drop_if_stray_copy(self, there: Task) -> bool:
         """Delete a task that this call changes or replaces if it is a stray copy; tell whether it was."""
         key, now = queue_key(there), self._backend.clock()
         return drop_stray_copy(self._backend.store, key, self._queue.lanes, now, rev=there.rev)
 
-    def _is_relocated(self, task: Task, lanes: int) -> bool:
+    def _relocate(self, task: Task, lanes: int) -> bool:
         """Move a new task to the lane of its id; False if it is deleted, as another task has that id there.
 
         A task that was run or changed meanwhile stays.

@@ -88,7 +88,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     calendar: str | UnsetType = UNSET
     holidays: Holidays | UnsetType = UNSET
 
-    def know(self, calendar: HolidayCalendar | None) -> None:
+    def set_calendar(self, calendar: HolidayCalendar | None) -> None:
         """Give the schedule the calendar that it names; None if that does not exist."""
         self.__dict__["days"] = calendar
 
@@ -241,7 +241,7 @@ def make_schedule(
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "needs a calendar, and none is given")
     if calendar and calendars:
-        schedule.know(calendars(calendar))
+        schedule.set_calendar(calendars(calendar))
     if schedule.next_after(now) is None:
         first = msgspec.structs.replace(schedule, end=None).next_after(now)
         if schedule.end and first and first > schedule.end:

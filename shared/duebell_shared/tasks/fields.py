@@ -67,7 +67,7 @@ Form = Literal[
 ]  # fmt: skip
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class FieldKind(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of value. To add a field of a known kind, change only the table.
 
     form    its form for people, which decides the option of the command line and the widget of the page
@@ -82,23 +82,27 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     read: Callable[[str, object], Any] | None = None
 
 
-def _kind(form: Any, *, check: Any = lambda _, given: given, read: Any = None, **schema: object) -> Kind:
-    """Text. `make_schedule` checks a schedule and its times."""
-    return Kind(form=form, schema={"type": "string", **schema}, check=check, read=read)
+def _text_kind(
+    form: Any, *, check: Any = lambda _, given: given, read: Any = None, **schema: object
+) -> FieldKind:
+    """A kind of text. Without `check`, other code checks the value: `make_schedule` checks schedules."""
+    return FieldKind(form=form, schema={"type": "string", **schema}, check=check, read=read)
 
 
-def _name(form: Any) -> Kind:
-    return _kind(form, minLength=1, maxLength=MAX_NAME, check=check_name)
+def _name(form: Any) -> FieldKind:
+    return _text_kind(form, minLength=1, maxLength=MAX_NAME, check=check_name)
 
 
-def _number(least: int, most: int) -> Kind:
+def _number(least: int, most: int) -> FieldKind:
     def check(field: str, given: object) -> int:
         return check_count(field, given, least=least, most=most)
 
-    return Kind(form="number", schema={"type": "integer", "minimum": least, "maximum": most}, check=check)
+    return FieldKind(
+        form="number", schema={"type": "integer", "minimum": least, "maximum": most}, check=check
+    )
 
 
-def _duration(most: timedelta) -> Kind:
+def _duration(most: timedelta) -> FieldKind:
     def check(field: str, given: object) -> timedelta:
         if not isinstance(given, timedelta):
             raise InvalidTask(field, f"must be a timedelta, not {type(given).__name__}")
@@ -108,10 +112,10 @@ def _duration(most: timedelta) -> Kind:
         return given // MILLISECOND * MILLISECOND
 
     bounds = {"minimum": MILLISECOND.total_seconds(), "maximum": most.total_seconds()}
-    return Kind(form="duration", schema={"type": "number", **bounds}, check=check, read=read_seconds)
+    return FieldKind(form="duration", schema={"type": "number", **bounds}, check=check, read=read_seconds)
 
 
-def _choice(of: type[StrEnum]) -> Kind:
+def _choice(of: type[StrEnum]) -> FieldKind:
     *most, last = (quoted(one.value) for one in of)
 
     def check(field: str, given: object) -> StrEnum:
@@ -119,14 +123,14 @@ def _choice(of: type[StrEnum]) -> Kind:
             return of(given)
         raise InvalidTask(field, f"must be {', '.join(most)} or {last}, not {quoted(given)}")
 
-    return _kind("choice", enum=[one.value for one in of], check=check)
+    return _text_kind("choice", enum=[one.value for one in of], check=check)
 
 
-_TIME = _kind("time", format="date-time", read=read_instant)
+_TIME = _text_kind("time", format="date-time", read=read_instant)
 
-_JSON = Kind(form="json", schema={}, check=lambda _, given: payloads.of_task(given))
+_JSON = FieldKind(form="json", schema={}, check=lambda _, given: payloads.of_task(given))
 
-_FOLLOW_UP = Kind(
+_FOLLOW_UP = FieldKind(
     form="task",
     schema={
         "type": "object",
@@ -200,7 +204,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     goes     the tasks that can have it: tasks that run once, recurring tasks, or all
     """
 
-    kind: Kind
+    kind: FieldKind
     title: str
     means: str
     unset: str = ""
@@ -210,7 +214,7 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     goes: Literal["once", "recurring", "all"] = "all"
 
 
-_TAGS = Kind(
+_TAGS = FieldKind(
     form="texts",
     schema={
         "type": "array",
@@ -228,12 +232,12 @@ _ACTION = Field(
     stored="task",
 )
 _DUE = Field(
-    kind=_kind("time", format="date-time", formatMaximum=render(LATEST), read=read_instant), title="Due",
+    kind=_text_kind("time", format="date-time", formatMaximum=render(LATEST), read=read_instant), title="Due",
     means="When it runs. A time that has passed means at once",
     default=NODEFAULT, goes="once",
 )
 _SCHEDULE = Field(
-    kind=_kind("text"), title="Schedule",
+    kind=_text_kind("text"), title="Schedule",
     means="When it recurs: rate(2 hours), cron(0 9 ? * MON-FRI *) as AWS has it, five cron fields, or at(…); "
     "in UTC unless a time zone is given",
     default=NODEFAULT, stored="schedule", named="expression", goes="recurring",
@@ -247,14 +251,14 @@ _PAYLOAD = Field(
 
 #: In JSON, the due date can be given as a length of time.
 _IN = Field(
-    kind=Kind(form="duration", schema={"type": "number"}, read=read_seconds), title="In",
+    kind=FieldKind(form="duration", schema={"type": "number"}, read=read_seconds), title="In",
     means="Instead of due: how long from now",
 )
 
 
 class _AllFields(TypedDict, total=False):
     timezone: Annotated[str | None, Field(
-        kind=_kind("zone"), title="Time zone", means="The schedule's, an IANA name", unset="UTC",
+        kind=_text_kind("zone"), title="Time zone", means="The schedule's, an IANA name", unset="UTC",
         default="UTC", stored="schedule", goes="recurring",
     )]
     calendar: Annotated[str | None, Field(
@@ -283,7 +287,7 @@ class _AllFields(TypedDict, total=False):
         stored="task",
     )]
     on_failed: Annotated[str | None, Field(
-        kind=_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
+        kind=_text_kind("action", maxLength=MAX_NAME, check=_check_on_failed), title="When it has failed",
         means="The action or delivery that gets the task when it has failed for good; empty: none",
         unset="that of its action", stored="task",
     )]
@@ -343,7 +347,7 @@ class _NewFields(_Fields, total=False):
         unset="none", stored="task", goes="once",
     )]
     unique: Annotated[bool | Iterable[str] | None, Field(
-        kind=Kind(
+        kind=FieldKind(
             form="texts",
             schema={
                 "anyOf": [

@@ -128,7 +128,8 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     at          when the attempt ended; the follow-up counts as added then
     due         when the task was due
     attempts    the attempts that were made
-    queued      the time at which a recurring task waits for its next occurrence, once the follow-up is added
+    queued      the time until which a recurring task waits for its next occurrence, once the follow-up is
+                added; None for a task that has ended
     expires_at  when the history of a task that has ended is deleted; not before the follow-up is added
     """
 
@@ -142,7 +143,7 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def endings(self) -> tuple[str, ...]:
-        """The suffixes of the follow-up's id after the task's: the first choice, and one if that is taken.
+        """The two suffixes for the follow-up's id, after the task's id: the second if the first is taken.
 
         The first is `/failed` or `/then`; for an occurrence of a recurring task, with its due date. The
         second has the time of the attempt's end, so that a task that failed again has a second follow-up.

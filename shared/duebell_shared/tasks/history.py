@@ -23,7 +23,7 @@ from duebell_shared.tasks.checks import Count, Milliseconds
 MAX_FAILURES = 10
 
 #: The most characters of an error in a line, and the most bytes within JSON: a character takes up to six.
-_MOST_WORDS, _WORDS_BYTES = 300, 600
+_ERROR_CHARACTERS, _ERROR_BYTES = 300, 600
 
 #: The most bytes within JSON of a failure in full. All that a task keeps must fit beside the largest payload:
 #: see items.py.
@@ -45,12 +45,12 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     module: str | UnsetType = UNSET
 
     def __str__(self) -> str:
-        return in_a_line(f"{self.type}: {self.message}")
+        return shortened_error(f"{self.type}: {self.message}")
 
 
-def in_a_line(words: str) -> str:
+def shortened_error(words: str) -> str:
     """The beginning of this text: as much as a task keeps of the error of an attempt."""
-    return _beginning(words[:_MOST_WORDS], _WORDS_BYTES)
+    return _beginning(words[:_ERROR_CHARACTERS], _ERROR_BYTES)
 
 
 def bounded(failure: Failure) -> Failure:
@@ -112,7 +112,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 MAX_PACKED = 600
 
 #: The characters that are kept of each error: the first of these numbers with which all errors fit.
-_WORDS = (300, 120, 60, 25, 10, 0)
+_ERROR_LENGTHS = (300, 120, 60, 25, 10, 0)
 
 
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:
@@ -121,7 +121,7 @@ def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, 
     Occurrences that do not fit even without these texts are left out, the oldest first. Only occurrences that
     took years are so large.
     """
-    kept = _with_words(occurrences[-MAX_OCCURRENCES:], "failure", MAX_PACKED)
+    kept = _with_fitting_errors(occurrences[-MAX_OCCURRENCES:], "failure", MAX_PACKED)
     while len(pack(kept)) > MAX_PACKED:
         kept = kept[1:]
     return kept
@@ -143,7 +143,7 @@ class Lateness(msgspec.Struct, frozen=True):
     rounding  until the full minute that the rule was set to
     ring      from that minute until the rule rang; more than a minute if a ring was lost
     start     until the worker had started
-    queue     until the attempt's turn in the run
+    queue     until the run came to the attempt
     limit     the wait for the limit of its action; if a run put the task back, all its lateness
     """
 
@@ -162,8 +162,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
                  space
     by           the author of the change; None if unknown, and for an attempt
     attempt      its number, the first being 1; 0 if it is no attempt
-    result       the result of the attempt: done, failed, expired, retried, snoozed or running; empty for a
-                 change
+    result       the result of the attempt: done, failed, expired, skipped, retried, snoozed or running; empty
+                 for a change
     due          when the attempt's occurrence was due; None for a change
     ended_at     when the attempt ended; None if unknown
     run          id of the run that started it; None if unknown
@@ -190,7 +190,7 @@ def bounded_events(events: Sequence[Event], most: int = MAX_PACKED_EVENTS) -> tu
     kept = tuple(events)
     if len(kept) > MAX_EVENTS:
         kept = _without_oldest(kept, len(kept) - MAX_EVENTS + 1)
-    kept = _with_words(kept, "error", most)
+    kept = _with_fitting_errors(kept, "error", most)
     while kept and len(pack(kept)) > most:
         kept = _without_oldest(kept, 1 + (kept[0].what == FORGOTTEN)) if kept[1:] else ()
     return kept
@@ -211,10 +211,10 @@ def in_order(events: Iterable[Event]) -> tuple[Event, ...]:
 _Entry = TypeVar("_Entry", Occurrence, Event)
 
 
-def _with_words(entries: Sequence[_Entry], field: str, most: int) -> tuple[_Entry, ...]:
+def _with_fitting_errors(entries: Sequence[_Entry], field: str, most: int) -> tuple[_Entry, ...]:
     """The entries, with as much of the text in this field as fits into `most` bytes."""
     kept = tuple(entries)
-    for characters in _WORDS:
+    for characters in _ERROR_LENGTHS:
         kept = tuple(_shortened(one, field, characters) for one in kept)
         if len(pack(kept)) <= most:
             break
@@ -223,7 +223,7 @@ def _with_words(entries: Sequence[_Entry], field: str, most: int) -> tuple[_Entr
 
 def _shortened(entry: _Entry, field: str, characters: int) -> _Entry:
     words = getattr(entry, field)
-    return replace(entry, **{field: in_a_line(words)[:characters]}) if words else entry
+    return replace(entry, **{field: shortened_error(words)[:characters]}) if words else entry
 
 
 #: The first byte, which tells the format of the other bytes.

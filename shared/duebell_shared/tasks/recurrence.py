@@ -96,13 +96,13 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs_left(self) -> int | None:
-        """The schedule's occurrences after the one that the task stands at; None for no limit."""
+        """The number of occurrences left after the one that the task stands at; None for no limit."""
         if self.max_runs is None:
             return None
-        return max(0, self.max_runs - self._begun - (self.origin is not Origin.EXTRA))
+        return max(0, self.max_runs - self._taken - (self.origin is not Origin.EXTRA))
 
     @property
-    def has_room(self) -> bool:
+    def can_add_pending(self) -> bool:
         return len(self.pending) < MAX_PENDING
 
     def has_extra_due(self, now: datetime) -> bool:
@@ -115,10 +115,11 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, pending=(*self.pending, one))
 
     def instead_of(self, before: "Recurrence", due: datetime, now: datetime) -> Self:
-        """In place of `before`, which stands at `due`: the first occurrence of this schedule from now on.
+        """This recurrence in place of `before`, whose task stands at `due`: it begins after `now`.
 
-        If the old schedule's occurrence at `due` is in this schedule too, it stays. If the schedule is the
-        same, it goes on where `before` was, so that a moved occurrence does not come twice.
+        If `before` stands at an occurrence of its schedule, and this schedule has it too, that occurrence
+        stays. If the task stands at a moved, retried or extra one, and the schedule is the same, the schedule
+        goes on where `before` was, so that a moved occurrence does not come twice.
         """
         is_of_schedule = before.origin is Origin.SCHEDULE
         if is_of_schedule and self.schedule.next_after(due - MILLISECOND) == due:
@@ -132,7 +133,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     def take_next(self, delay: timedelta) -> tuple[PendingOccurrence | None, Self]:
         """Take the earliest occurrence: the schedule's next, `delay` after its due date, or a pending one."""
         pending = list(self.pending)
-        if self.next_due and (self.max_runs is None or self._begun < self.max_runs):
+        if self.next_due and (self.max_runs is None or self._taken < self.max_runs):
             pending.append(PendingOccurrence(due=self.next_due, queued=delayed(self.next_due, delay)))
         if not pending:
             return None, self
@@ -164,7 +165,7 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, runs=self.runs + counts, consecutive_failures=failures)
 
     @property
-    def _begun(self) -> int:
+    def _taken(self) -> int:
         return self.runs + sum(one.origin is not Origin.EXTRA for one in self.pending)
 
 

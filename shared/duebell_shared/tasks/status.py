@@ -44,7 +44,7 @@ _WAITING = frozenset({Status.SCHEDULED, Status.PAUSED})
 _FAILED = frozenset({Status.FAILED, Status.EXPIRED})
 
 
-class Rule(NamedTuple):
+class VerbRules(NamedTuple):
     """The rules of a verb.
 
     words     the verb in a text before "task 42"
@@ -77,39 +77,39 @@ class Verb(StrEnum):
     RUN_NOW = "run_now"
 
     @property
-    def rule(self) -> Rule:
+    def rules(self) -> VerbRules:
         """The rules of this verb."""
         return _RULES[self]
 
     def applies_to(self, status: Status, *, recurs: bool) -> bool:
         """Tell whether a task of this status allows the verb. A recurring task is not moved while it runs."""
         overlaps = self is Verb.MOVE and recurs and status is Status.RUNNING
-        return status in self.rule.statuses and not overlaps
+        return status in self.rules.statuses and not overlaps
 
 
 _RULES = {
-    Verb.MOVE: Rule(
+    Verb.MOVE: VerbRules(
         "move", "moved", "Give a task another due date.", _WAITING | {Status.RUNNING}, for_many=False
     ),
-    Verb.UPDATE: Rule(
+    Verb.UPDATE: VerbRules(
         "update", "updated", "Change what a task does, or its schedule.", _WAITING | _FAILED, for_many=False
     ),
-    Verb.CANCEL: Rule(
+    Verb.CANCEL: VerbRules(
         "cancel", "cancelled", "Never run a task; it is kept as history.",
         _WAITING | {Status.RUNNING, Status.RESERVED, Status.BLOCKED} | _FAILED, queues=False,
     ),
-    Verb.PAUSE: Rule(
+    Verb.PAUSE: VerbRules(
         "pause", "paused", "Take a task out of the queue until it is resumed.",
         frozenset({Status.SCHEDULED}), queues=False,
     ),
-    Verb.RESUME: Rule(
+    Verb.RESUME: VerbRules(
         "resume", "resumed", "Put a paused task back in the queue.", frozenset({Status.PAUSED})
     ),
-    Verb.RETRY: Rule(
+    Verb.RETRY: VerbRules(
         "retry", "set to be retried now", "Run a failed or expired task again, with all attempts.", _FAILED,
         instead="run_now",
     ),
-    Verb.RUN_NOW: Rule(
+    Verb.RUN_NOW: VerbRules(
         "run", "set to run now", "Run a task now; a recurring one once more.", frozenset({Status.SCHEDULED}),
         instead="retry",
     ),

@@ -28,8 +28,8 @@ from .history import (
     Result,
     bounded,
     bounded_occurrences,
-    in_a_line,
     in_order,
+    shortened_error,
 )
 from .recurrence import PUNCTUAL, Missed, Origin, PendingOccurrence, Recurrence, delay_of, delayed
 from .status import FINISHED, Status
@@ -39,9 +39,9 @@ _LEFT_RUNNING = "WorkerDied: its run left it running: the process ended, or coul
 
 
 class IntakeMark(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last message of the intake queue that changed a task: the mark reveals it if it comes again.
+    """Identifies the last message of the intake queue that changed a task, to detect a repeated message.
 
-    source  the id of the message or event: the same when it comes again, and unlike all others
+    source  the id of the message or event; a repeated message has the same id, and no other message has it
     place   its place in the message's list; all earlier changes of the task in the list took effect
     pushed  when the message of the task's last push was sent
     """
@@ -62,8 +62,7 @@ _RESULTS = {
     Status.EXPIRED: "expired",
 }
 
-#: The most bytes of a result as JSON: an item with the largest payload has room for it, or for a failure in
-#: full.
+#: The most bytes of a result as JSON. An item with the largest payload can hold it, or a failure in full.
 MAX_RESULT = 4 * 1024
 
 #: A task that starts later than this after its time is late. Usually the rule is set within a minute,
@@ -76,7 +75,7 @@ _ALMOST_A_SECOND = timedelta(seconds=1) - MILLISECOND
 
 
 def starts_by(queued: datetime) -> datetime:
-    """The time by which a task with this time starts, if nothing goes wrong and its action has room."""
+    """The time by which a task queued for this time starts, if nothing goes wrong and no limit delays it."""
     return min(queued, NEVER - STARTS_WITHIN) + STARTS_WITHIN
 
 
@@ -113,7 +112,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     tags         labels that lists can be filtered by
     attempt      the number of attempts that runs have claimed
     begun        the number of the last attempt that its action allows, recorded just before that attempt;
-                 None until then, so that a claim of a run that died does not count as it
+                 None until then. A claim without this record does not count as the last attempt
     limited_since  since when it waits only because its action is limited or paused; None if it does not
     rev          counts the changes; every change is conditional on it
     created_at   when it was added
@@ -138,8 +137,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     changed_by   the author of its add or last change, by an editor; None if unknown. Runs leave it as it is
     traceparent  the W3C trace context of its add; None if the application had no trace
     intake       the mark of the last message of the intake queue that changed it; None if none has
-    on_failed    the action of the task that is added when this one has failed for good; None for that of its
-                 action, if it has one, and empty for none
+    on_failed    the action of the follow-up after a failure for good. None: the `on_failed` of its action.
+                 Empty: no follow-up
     then         the task that is added when this one is done
     owes         the follow-up, by `on_failed` or `then`, that is being added. Meanwhile the task stays in the
                  queue, and cannot be changed
@@ -219,7 +218,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def starts_by(self) -> datetime | None:
-        """The time by which it starts if nothing goes wrong, and its action has room; else it is late.
+        """The time by which it starts, if nothing goes wrong and no limit delays it. A later start is late.
 
         It counts the task's time and spread, and holds for both precisions. It counts neither closed hours,
         limits nor tasks before it, as that would cost reads: `Editor.why` counts the first two, and
@@ -297,7 +296,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return (one,)
 
     def noted(self, verb: str, before: Self, *, by: str | None, now: datetime) -> Self:
-        """The task with more events: the change of `before` into it, and the attempts that this erased."""
+        """The task with an event of its change from `before`.
+
+        The attempts that the change removed become events, too.
+        """
         added = (before._added,) if before._added.by is not None else ()
         ends = before.status in _RESULTS and self.status is not before.status
         erased = before._attempts() if ends or self.failures != before.failures else ()
@@ -321,7 +323,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def can_wait(self) -> bool:
-        return self.recurrence is None or self.recurrence.has_room
+        return self.recurrence is None or self.recurrence.can_add_pending
 
     @property
     def is_too_late(self) -> bool:
@@ -336,15 +338,15 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     # Changes by editors. Each returns the changed task, or raises TaskConflict.
 
     def moved(self, due: datetime | timedelta, *, now: datetime) -> Self:
-        """Due at another time, with all attempts anew. Of a recurring task, only this occurrence moves.
+        """The task, due at another time, with all its attempts left.
 
-        A running attempt's outcome no longer applies. An occurrence that runs is not moved: the next would
-        overlap.
+        Of a recurring task, only this occurrence moves. A running attempt's outcome no longer applies. An
+        occurrence that runs is not moved: the next would overlap.
         """
         self._must_allow(Verb.MOVE)
         due = check_due(due, now)
         if self.recurrence and self.recurrence.origin is Origin.SCHEDULE:
-            self._check_room("move an occurrence of", self.recurrence)
+            self._check_can_add_pending("move an occurrence of", self.recurrence)
         if self.recurrence is None and self.status is not Status.PAUSED:
             return self._scheduled(max(self._delayed(due), now), due=due)
         others = tuple(one for one in self.failures if one.due != self.due)
@@ -355,11 +357,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return moved._requeued(max(self._delayed(due), to_utc(now)))
 
     def updated(self, *, now: datetime, **given: object) -> Self:
-        """With other values of fields that are stored on the task. A failed task can be updated, too."""
+        """The task with other values of fields that are stored on it. A failed task can be updated, too."""
         self._must_allow(Verb.UPDATE)
         changes = {STORED[name]: checked(name, value) for name, value in given.items()}
-        # Another action has limits of its own. The place in the line, or where the task was parked, may be a
-        # day ahead.
+        # Problem: a task that waits for a limit may be queued a day ahead, and another action has limits of
+        # its own. Solution: with another action, `queued` is set back to the time from before that wait.
         if self.limited_since:
             is_other = changes.get("action", self.action) != self.action
             changes["queued" if is_other else "limited_since"] = self.limited_since
@@ -404,7 +406,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return replace(at_first, status=Status.PAUSED, queued=None) if self.queued is None else at_first
 
     def run_now(self, *, now: datetime) -> Self:
-        """To run now. A recurring task runs once more, beside its schedule.
+        """The task, due now. A recurring task runs once more, beside its schedule.
 
         A recurring task that already waits for such a run stays as it is.
         """
@@ -415,7 +417,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         soon = now + MOST_SKEW
         if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
             return self  # the call was made before, or is not needed
-        self._check_room("run once more", self.recurrence)
+        self._check_can_add_pending("run once more", self.recurrence)
         extra = PendingOccurrence(due=to_utc(now), queued=to_utc(now), origin=Origin.EXTRA)
         with_extra = self._changed(recurrence=self.recurrence.with_pending(extra))
         return with_extra._requeued(self.limited_since or self.queued or self.due)
@@ -437,17 +439,17 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return self._changed(status=Status.SCHEDULED, reservation=None, reserved_until=None, expires_at=None)
 
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
-        """Never to run; the outcome of a running attempt no longer applies."""
+        """The cancelled task, which is never run. The outcome of a running attempt no longer applies."""
         self._must_allow(Verb.CANCEL)
-        return self._ended(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
+        return self._ended_without_attempt(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
 
     def paused(self) -> Self:
-        """Out of the queue until it is resumed."""
+        """The paused task, which is out of the queue until it is resumed."""
         self._must_allow(Verb.PAUSE)
         return self._changed(status=Status.PAUSED, queued=None)
 
     def resumed(self, *, now: datetime) -> Self:
-        """Back in the queue; if its due date has passed meanwhile, it runs at once.
+        """The resumed task, in the queue again. If its due date has passed meanwhile, it runs at once.
 
         The policy on missed occurrences applies to those of a recurring task that passed meanwhile.
         """
@@ -540,7 +542,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return self
         action = members.on_failed if members.failed and members.on_failed else self.action
         if action == NO_FOLLOW_UP:
-            return replace(self._ended(Status.DONE, now=now, keep=keep), rev=self.rev)
+            return replace(self._ended_without_attempt(Status.DONE, now=now, keep=keep), rev=self.rev)
         payload_json = payloads.encode({**self.payload, "batch": members.told(self.id)})
         due = min(to_utc(now) + members.after, LATEST)
         return replace(
@@ -611,7 +613,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         result_error: str | None = None,
     ) -> Self:
         """The attempt succeeded, with this result if that is kept, or the reason why it is not."""
-        error = result_error and in_a_line(result_error)
+        error = result_error and shortened_error(result_error)
         return self._concluded(Result.DONE, now=now, keep=keep, result_json=result_json, result_error=error)
 
     def to_retry(self, at: datetime, failure: Failure, *, now: datetime) -> Self:
@@ -629,7 +631,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return changed._requeued(to_utc(at))
 
     def snoozed(self, until: datetime, payload_json: str | None = None, *, now: datetime) -> Self:
-        """Not started before `until`, perhaps with another payload. The attempt does not count.
+        """The task that its action put off until `until`, perhaps with another payload.
+
+        The attempt does not count.
 
         The schedule's next occurrence does not wait.
         """
@@ -671,7 +675,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
     def _at_next(self) -> Self | None:
-        """At the occurrence that comes next; None when none is left, or the task does not recur."""
+        """The task at the occurrence that comes next; None when none is left, or the task does not recur."""
         if self.recurrence is None:
             return None
         one, recurrence = self.recurrence.take_next(self._delay)
@@ -687,7 +691,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def _requeued(self, queued: datetime) -> Self:
-        """With its occurrence waiting until `queued`, and at the occurrence that is first then."""
+        """The task at the occurrence that comes first, if its current one waits until `queued`."""
         if self.recurrence is None:
             return self
         if self.recurrence.origin is Origin.SCHEDULE:
@@ -786,7 +790,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def follow_up_settled(self, error: str | None = None) -> Self:
-        """With its follow-up added, or given up by this error: the task has ended, or goes on."""
+        """The task after its follow-up was added, or given up with `error`. It has ended, or goes on."""
         if (owed := self.owes) is None:
             return self
         return self._changed(
@@ -847,25 +851,35 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             return finished
         return replace(finished, payload_json="null", payload_dropped=size)
 
-    def _ended(self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any) -> Self:
+    def _ended_without_attempt(
+        self, status: Status, *, now: datetime, keep: RetentionPolicy, **changes: Any
+    ) -> Self:
         """The task that ends without an attempt. If a batch waits for it, its end is still to be counted."""
         ended = self._finished(status, now=now, keep=keep, **changes)
         return ended._with_follow_up_owed(Cause.DONE, "", self, now) if self._is_awaited else ended
 
+    def has_expired(self, now: datetime) -> bool:
+        """Tell whether it is history that DynamoDB has yet to delete."""
+        return self.expires_at is not None and self.expires_at <= now
+
     def _changed(
         self, *, begun: int | None = None, limited_since: datetime | None = None, **changes: Any
     ) -> Self:
+        """The task with these changes and the next `rev`.
+
+        Each change clears `begun` and `limited_since`, unless it gives their values.
+        """
         return replace(self, rev=self.rev + 1, begun=begun, limited_since=limited_since, **changes)
 
     def _must_allow(self, verb: Verb) -> None:
         allowed = [one for one in Status if self._allows(verb, one)]
-        self._must_be(verb.rule.words, allowed, way_out=self._way_out(verb))
+        self._must_be(verb.rules.words, allowed, way_out=self._way_out(verb))
 
     def _way_out(self, verb: Verb) -> str:
         """The end of a refusal: the reason, or the command to use instead; empty if there is neither."""
         if self.status is Status.RESERVED:
             return ": its transaction is not committed yet"
-        if not verb.rule.instead or not self._allows(other := Verb(verb.rule.instead), self.status):
+        if not verb.rules.instead or not self._allows(other := Verb(verb.rules.instead), self.status):
             return ""
         return f": use `{other.replace('_', '-')}` instead"
 
@@ -896,8 +910,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 f"{' or '.join(statuses)}{way_out}"
             )
 
-    def _check_room(self, verb: str, recurrence: Recurrence) -> None:
-        if not recurrence.has_room:
+    def _check_can_add_pending(self, verb: str, recurrence: Recurrence) -> None:
+        if not recurrence.can_add_pending:
             raise TaskConflict(f"cannot {verb} {quoted(self.id)}: too many of its occurrences wait already")
 
     def _late_since(self, since: datetime) -> Self:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from duebell import AwsUnavailable, DuebellError, Editor, NotArmed, Task, TaskExists, TransactionCancelled
-from duebell_shared.queue.changes import Other
+from duebell_shared.queue.changes import UserWrite
 from duebell_shared.tasks.status import Status
 from tests.simulation.processes import NO_VERSION
 from tests.simulation.world import Process
@@ -105,7 +105,7 @@ class Transacting(Part):
         pause = self._random.uniform(0, 20) if kind == "own" else self._random.uniform(100, 400)
         process.sleep(pause)
         token = UUID(int=self._random.getrandbits(128)).hex
-        own: Other = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
+        own: UserWrite = {"Put": {"TableName": _TABLE, "Item": {"id": {"S": id}}}}
         refusals = editor.queue.store.transact([own, reservation.write], token=token).refusals
         if refusals and kind != "late":
             raise TransactionCancelled(refusals)

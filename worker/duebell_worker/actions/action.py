@@ -168,7 +168,7 @@ class Action(Generic[_P, _R]):
         return self.delivery.to if self.delivery and self.delivery.target.kind.most_at_once > 1 else None
 
     def is_last_attempt(self, claimed: Task) -> bool:
-        """Tell whether to make the last attempt: this is its claim, or a later claim and it was not begun."""
+        """Tell whether the last attempt is to be made: it was claimed, now or before, and not begun yet."""
         return claimed.attempt >= self.attempts and (claimed.begun or 0) < self.attempts
 
     def is_used_up(self, task: Task) -> bool:

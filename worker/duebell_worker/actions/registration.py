@@ -92,7 +92,8 @@ class Registration:
     def begin(self) -> None:
         """Before the code is imported: unless this version is known to start, mark it, and arm the rule.
 
-        The process may exit, hang or run out of memory. The rule's echo starts the next one, which arms it.
+        If the process exits, hangs or runs out of memory, an echo of the rule starts the next process. That
+        process sets the rule again.
         """
         if self._record and self._record.has_started(self._mark.version):
             return

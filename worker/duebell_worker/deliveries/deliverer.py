@@ -34,13 +34,13 @@ _INVALID = "{shown} refused the message"
 
 #: Codes of temporary faults: throttling, limits of concurrency, failures of AWS, credentials that are about
 #: to be renewed. Compared without dots, and without regard to case.
-_MENDS = re.compile(
+_TEMPORARY = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
 
 #: Permanent refusals: the text of the error, the codes of AWS that mean it, and the HTTP status.
-_LASTS = (
+_PERMANENT = (
     (_KEY, "^kms", None),
     (_DENIED, "accessdenied|authorizationerror|notauthorized|unauthorized|forbidden", HTTPStatus.FORBIDDEN),
     (_ABSENT, "nonexistent|notfound|notexist|nosuch", HTTPStatus.NOT_FOUND),
@@ -82,10 +82,10 @@ def _why(answer: Answer) -> str | None:
     if (
         answer.status == HTTPStatus.TOO_MANY_REQUESTS
         or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-        or _MENDS.search(code)
+        or _TEMPORARY.search(code)
     ):
         return None
-    for why, codes, status in _LASTS:
+    for why, codes, status in _PERMANENT:
         if re.search(codes, code) or answer.status == status:
             return why
     return _INVALID if answer.is_senders else None

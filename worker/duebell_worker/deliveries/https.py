@@ -35,7 +35,7 @@ _MOST_READ, _MOST_SHOWN = 64 * 1024, 200
 #: Permanent refusals: the endpoint understood the message and does not want it, or does not exist. Others,
 #: such as 401, 409, 429 and 5xx, may pass. EventBridge's API destinations treat statuses alike.
 #: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-api-destinations.html
-_LASTS = {*range(300, 401), 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
+_PERMANENT = {*range(300, 401), 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501}
 
 _MOST_PAUSE = 24 * 60 * 60
 
@@ -100,7 +100,7 @@ def _error(delivery: Delivery, status: int, headers: Mapping[str, str], said: by
     what = f"{delivery.target.shown} answered {status}{f': {text}' if text else ''}"
     if 300 <= status < 400:  # noqa: PLR2004
         return Undeliverable(f"{what}: redirects are not followed, give the address that it leads to")
-    if status in _LASTS:
+    if status in _PERMANENT:
         return Undeliverable(what)
     pause = headers.get("Retry-After", "")
     if pause.isascii() and pause.isdigit():

@@ -8,7 +8,6 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
-from random import Random
 from typing import Any, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -152,7 +151,6 @@ def after_attempt(
     *,
     now: datetime,
     keep: RetentionPolicy,
-    random: Random,
     result: KeptResult = NO_RESULT,
 ) -> Ended:
     """End an attempt that raised `error`, or nothing."""
@@ -168,7 +166,7 @@ def after_attempt(
     if isinstance(error, Abort | InvalidPayload) or task.attempt == action.attempts or not task.can_wait:
         failed = task.failed(failure, now=now, keep=keep, on_failed=action.on_failed)
         return Ended(task, with_fitting_events(failed), Outcome.FAILED)
-    pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt, random)
+    pause = error.after if isinstance(error, Retry) else action.backoff.wait(task.attempt)
     pause = max(min(pause, LATEST - now), timedelta(0))
     return Ended(task, with_fitting_events(task.to_retry(now + pause, failure, now=now)), Outcome.RETRIED)
 
@@ -311,7 +309,7 @@ class Attempt:
             self.over.set_result(result)
 
     @contextmanager
-    def is_over_at_error(self) -> Iterator[None]:
+    def ending_at_error(self) -> Iterator[None]:
         """End only this attempt with an error that is raised inside, by a bug or an item edited by hand."""
         try:
             yield

@@ -52,7 +52,7 @@ class Call(StrEnum):
     COPY = "copy"
 
 
-class _Lane(msgspec.Struct, kw_only=True):
+class _LaneTrouble(msgspec.Struct, kw_only=True):
     """A lane in trouble.
 
     since      the beginning of the trouble, in this run or one before
@@ -87,20 +87,20 @@ class Trouble:
         last: LastRun | None = None,
         lanes: Collection[int] = (),
     ) -> None:
-        """The run holds `lanes`. Lanes that still rest since the `last` run are read after the others.
+        """The run holds `lanes`. Those that still rest since the `last` run first pause for a moment.
 
-        A rest ends when its time is over, even if no run has ended since.
+        So the other lanes are read first. A rest ends when its time is over, even if no run has ended since.
         """
         self._run = run
         self._clock = clock
         self._lock = threading.Lock()
         now = clock()
-        self._lanes: dict[int, _Lane] = {}
+        self._lanes: dict[int, _LaneTrouble] = {}
         for each in last.resting if last else ():
             if last and each.lane in lanes:
                 rests_until = last.finished_at + _rest(each.since, last.finished_at)
                 until = now + PAUSE if now < rests_until else now
-                self._lanes[each.lane] = _Lane(since=each.since, until=until, rests=True)
+                self._lanes[each.lane] = _LaneTrouble(since=each.since, until=until, rests=True)
         self.was_any = bool(self._lanes)
         self._skipped: dict[QueueKey, datetime] = {}
         self._answered: set[Call] = set()
@@ -112,7 +112,7 @@ class Trouble:
         with self._lock:
             self.was_any = True
             self._errors[call] = error
-            trouble = self._lanes.setdefault(lane, _Lane(since=now, until=now))
+            trouble = self._lanes.setdefault(lane, _LaneTrouble(since=now, until=now))
             if trouble.failed and now < trouble.until:
                 return
             trouble.failed[call] += 1

@@ -47,7 +47,7 @@ class Lease(msgspec.Struct, eq=False):
 
     until   the lease's end
     seen    the record as it was seen last
-    lanes   the lanes that `owner` holds by it
+    lanes   the lanes that `owner` holds
     quiet   lanes in which nothing was due when they were read, with their heads; read after the last `clear`
     heads   the heads of all lanes, after their due tasks have run; None if they are not known, or not since
             the last `clear`
@@ -130,8 +130,9 @@ class Lease(msgspec.Struct, eq=False):
         self.died = {lane.owner: lane.until for lane in held if lane.owner}
 
     def arm(self) -> None:
-        """Have the rule ring soon after this lease's end, or another's that ends sooner. Raises NotArmed."""
-        applier, self.applier = self.applier, None  # if this fails, its call may still take effect
+        """Set the rule to ring soon after this lease ends, or another that ends sooner. Raises NotArmed."""
+        # Each name is used once: a call that failed under it may still take effect.
+        applier, self.applier = self.applier, None
         self.seen = self.armer.ensure(self.seen, applier=applier)
 
     def is_held(self) -> bool:
@@ -174,7 +175,7 @@ class Lease(msgspec.Struct, eq=False):
     @property
     def must_leave(self) -> bool:
         """True if the queue is given more lanes, by the record as it was seen last: runs leave then."""
-        return self.seen.is_relaned(self.clock())
+        return self.seen.is_being_relaned(self.clock())
 
     def take_over(self) -> None:
         """Take over the lanes of other runs from now on, if there are other runs and none of them does so.

@@ -82,7 +82,7 @@ class Limiter:
         self._renewed_for = lease.until
         self._to_free: set[str] = set()
         self._is_closed = False
-        self._counting = threading.Lock()
+        self._lock = threading.Lock()
 
     def is_outdated(self, record: ArmingRecord) -> bool:
         """Tell whether the limits were changed since they were read."""
@@ -106,7 +106,7 @@ class Limiter:
             self.is_any = self.is_any or bool(self._limits.overrides)
             released = self._limits.released(self._context.now())
         self.renew()
-        with self._counting:
+        with self._lock:
             to_free, self._to_free = self._to_free, set()
         for action in to_free:
             self._change(action, None)
@@ -154,7 +154,7 @@ class Limiter:
         free: list[Attempt] = []
         limited: defaultdict[str, list[Attempt]] = defaultdict(list)
         for attempt in attempts:
-            with attempt.is_over_at_error():
+            with attempt.ending_at_error():
                 action = attempt.stored[-1].action
                 if self._is_early(attempt):
                     task = attempt.stored[-1]
@@ -162,7 +162,7 @@ class Limiter:
                     attempt.ended = Ended(task, task.given_back(), Outcome.LIMITED)
                     self._put_back([attempt])
                 elif (since := attempt.stored[-1].limited_since) and since > self._context.now():
-                    self._hold(action, [attempt], [since])  # it was parked by a run whose clock is ahead
+                    self._hold([attempt], [since])  # it was parked by a run whose clock is ahead
                 elif self.limit_of(action).is_any and not self._is_over(attempt):
                     limited[action].append(attempt)
                 else:
@@ -211,10 +211,10 @@ class Limiter:
 
     def _handle(self, action: str, new: Sequence[Attempt | None]) -> None:
         """Change the semaphore once, for all of these attempts and the waiting ones; raise nothing."""
-        with self._counting:
+        with self._lock:
             waiting, self._waiting[action] = self._waiting[action], []
         attempts = sorted([*waiting, *filter(None, new)], key=_since)
-        if self._is_closed:  # and the semaphore counts none of them
+        if self._is_closed:  # they do not start, so the semaphore must not count them
             self._go(action, attempts)
             attempts = []
         try:
@@ -224,7 +224,7 @@ class Limiter:
             if isinstance(error, AwsError):
                 self._context.warn(LogLine.NOT_LIMITED, error, action=action)
                 self._renewed_for = FIRST
-                self._hold(action, left, [self._soon() for _ in left])
+                self._hold(left, [self._soon() for _ in left])
                 return
             for attempt in left:
                 attempt.set_over(error)
@@ -232,12 +232,12 @@ class Limiter:
     def _take(self, action: str, attempts: list[Attempt]) -> None:
         limit, now = self.limit_of(action), self._context.now()
         if limit.is_paused:
-            self._hold(action, attempts, [parked_until(action, now)] * len(attempts))
+            self._hold(attempts, [parked_until(action, now)] * len(attempts))
             return
         opens = limit.closed_until(now)
-        if opens or self._context.is_out_of_time or self._lease.must_leave:  # then it is for the next run
+        if opens or self._context.is_out_of_time or self._lease.must_leave:  # a later run starts them
             at = reopening(action, opens, now) if opens else now
-            self._hold(action, attempts, [at] * len(attempts))
+            self._hold(attempts, [at] * len(attempts))
             if limit.at_most is None:
                 return
             attempts = []  # the permits of attempts under way are still renewed
@@ -248,16 +248,16 @@ class Limiter:
         places = self._swap(action, limit, waited)
         allowed = [attempt for attempt, place in zip(attempts, places, strict=True) if place is None]
         going = self._unchanged(action, allowed)
-        over = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
+        surplus = [(attempt, place) for attempt, place in zip(attempts, places, strict=True) if place]
         # Each attempt under way can be followed by one that waits here, unless there is a rate as well.
         stays = 0 if limit.per_second else len(self._under_way[action]) + len(going)
-        for attempt, _ in over[:stays]:
+        for attempt, _ in surplus[:stays]:
             attempt.waits_since, attempt.has_place = attempt.waits_since or now, False
-        with self._counting:
-            self._waiting[action] += [attempt for attempt, _ in over[:stays]]
+        with self._lock:
+            self._waiting[action] += [attempt for attempt, _ in surplus[:stays]]
         self._go(action, going)
-        rest = over[stays:]
-        self._hold(action, [attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
+        rest = surplus[stays:]
+        self._hold([attempt for attempt, _ in rest], [self._within(limit, at) for _, at in rest])
 
     def _unchanged(self, action: str, attempts: _Attempts) -> _Attempts:
         """These attempts, without attempts at tasks that were cancelled or moved while they waited here."""
@@ -296,7 +296,7 @@ class Limiter:
 
     def _time_of(self, action: str, now: datetime) -> timedelta:
         """The mean time of an attempt, or the time of the longest one under way, if that is longer."""
-        with self._counting:
+        with self._lock:
             longest = now - min(self._under_way[action].values(), default=now)
             return max(self._mean_times.get(action, AN_ATTEMPT), longest, SHORTEST)
 
@@ -317,7 +317,7 @@ class Limiter:
                 attempt.set_over(None)
             return
         now = self._context.now()
-        with self._counting:
+        with self._lock:
             self._under_way[action] |= dict.fromkeys(attempts, now)
         for attempt in attempts:
             attempt.has_place = True
@@ -328,7 +328,7 @@ class Limiter:
             self._start(attempts)
 
     def _ended(self, action: str, attempt: Attempt, _: object) -> None:
-        with self._counting:
+        with self._lock:
             if began := self._under_way[action].pop(attempt, None):
                 took = self._context.now() - began
                 mean = self._mean_times.get(action, took)
@@ -336,10 +336,10 @@ class Limiter:
         if self._waiting[action]:
             self._change(action, None)
         elif self.limit_of(action).at_most is not None:
-            with self._counting:
+            with self._lock:
                 self._to_free.add(action)  # with the next read of the queue
 
-    def _hold(self, action: str, attempts: _Attempts, places: Sequence[datetime]) -> None:
+    def _hold(self, attempts: _Attempts, places: Sequence[datetime]) -> None:
         """Put these tasks back to these places."""
         for attempt, place in zip(attempts, places, strict=True):
             task = as_run(attempt)

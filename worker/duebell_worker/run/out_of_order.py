@@ -113,7 +113,7 @@ class HeldTasks:
         return earlier
 
 
-#: The shortest wait before a reserved task is read again, for which every run stays; and the longest.
+#: The shortest and the longest wait before a reserved task is read again. Every run stays for the shortest.
 _SHORTEST, _LONGEST = timedelta(seconds=2), timedelta(seconds=30)
 
 #: In a long-running process, a task that was left running is alone for this time. Then the next one starts.
@@ -144,8 +144,8 @@ class Unclaimed:
     def start_next(self, may_start: Callable[[QueueKey], bool]) -> bool:
         """Start the next task that was left running, if it may be started; tell whether it is.
 
-        The task with the fewest attempts is first, so that one which kills its process each time keeps no
-        others waiting. A task that is alone is not read before, which saves a read.
+        The task with the fewest attempts is first, so that a task which kills its process each time does not
+        delay the others. If there is only one task, it is started without a read.
         """
         while self._keys:
             if self._keys[1:] and self.settle():
@@ -163,7 +163,7 @@ class Unclaimed:
     def skip_refused(self) -> None:
         """Skip the task that was started last, if it could not be claimed as running either.
 
-        One that somebody has changed meanwhile, such as moved or cancelled, has another key.
+        A task that was moved or cancelled meanwhile has another key, and is not skipped.
         """
         key, self._started = self._started, None
         if key is None or key not in self._keys:

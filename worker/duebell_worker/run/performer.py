@@ -60,7 +60,7 @@ class Performer:
         self._keep = context.backend.settings.retention_policy
         self._lease = lease
         self._lanes = lanes
-        self._starting = threading.Lock()
+        self._lock = threading.Lock()
         self._has_left = False
         self._beginnings = Batcher(self._begin, most=AT_ONCE)
         self._outcomes = Batcher(self.record, most=AT_ONCE)
@@ -140,7 +140,7 @@ class Performer:
     def _go_on(self, attempts: Sequence[Attempt]) -> None:
         steps: dict[_Step, list[Attempt]] = {}
         for attempt in attempts:
-            with attempt.is_over_at_error():
+            with attempt.ending_at_error():
                 steps.setdefault(self._next_step(attempt), []).append(attempt)
         for step, those in steps.items():
             step(*those)
@@ -168,7 +168,7 @@ class Performer:
         changes = [(claimed, begun) for claimed, begun in (attempt.stored for attempt in attempts)]
         begun = []
         for attempt, result in zip(attempts, self._lanes.save(changes), strict=True):
-            with attempt.is_over_at_error():
+            with attempt.ending_at_error():
                 if result is True:
                     attempt.stored = attempt.stored[-1:]
                 if result is True or (isinstance(result, AwsUnavailable) and self._may_have_begun(attempt)):
@@ -194,9 +194,9 @@ class Performer:
         [started] = self._started([attempt])
         if not started:
             return
-        with attempt.is_over_at_error():
+        with attempt.ending_at_error():
             error, timeout = self._call(started, attempt), self._actions[started.action].timeout
-            with self._starting if timeout else nullcontext():
+            with self._lock if timeout else nullcontext():
                 attempt.has_returned = True
                 if attempt.ended:
                     return
@@ -214,7 +214,7 @@ class Performer:
         """
         late = []
         for attempt in attempts:
-            with self._starting:
+            with self._lock:
                 if attempt.ended or not (started := attempt.started):
                     continue
                 if timeout := self._actions[started.action].timeout:
@@ -236,9 +236,9 @@ class Performer:
     def _started(self, attempts: Sequence[Attempt]) -> Sequence[Task | None]:
         """Note that these attempts are started, unless the run has left; return their tasks."""
         for attempt in attempts:
-            with attempt.is_over_at_error():
+            with attempt.ending_at_error():
                 task = as_run(attempt)
-                with self._starting:
+                with self._lock:
                     if not self._has_left:
                         action = self._actions[task.action]
                         if action.timeout:
@@ -293,7 +293,7 @@ class Performer:
         _end(spans, errors)
         for (attempt, task), error in zip(started, errors, strict=True):
             attempt.has_returned = True
-            with attempt.is_over_at_error():
+            with attempt.ending_at_error():
                 attempt.ended = self._ended_with(task, error)
         self._outcomes(*(attempt for attempt, _ in started if attempt.ended))
 
@@ -305,10 +305,10 @@ class Performer:
     def _ended_with(
         self, started: Task, error: BaseException | None, result: KeptResult = NO_RESULT
     ) -> Ended:
-        action, now, random = self._actions[started.action], self._context.now(), self._context.random
+        action, now = self._actions[started.action], self._context.now()
         if result.error and error is None:
             self._context.log(LogLine.RESULT_NOT_KEPT, id=started.id, error=result.error)
-        return after_attempt(started, error, action, now=now, keep=self._keep, random=random, result=result)
+        return after_attempt(started, error, action, now=now, keep=self._keep, result=result)
 
     def record(self, attempts: Sequence[Attempt]) -> None:
         """Record the outcomes of these attempts, and add the follow-ups that their tasks owe then."""
@@ -355,7 +355,7 @@ class Performer:
         Attempts that still run are recorded as failed. Tasks that were claimed and not started are given
         back, and their attempts do not count.
         """
-        with self._starting:
+        with self._lock:
             self._has_left = True
         ended, to_give_back = [], []
         for attempt in attempts:

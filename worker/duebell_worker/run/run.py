@@ -40,9 +40,9 @@ def execute(context: RunContext, lanes: Collection[int] | None = None) -> RunRep
     have set to another time.
 
     Raises AwsError, NotArmed, NotDeployed, with nothing under way any more. A call that AWS refuses for one
-    lane or task is tried again, and does not end the run. A call that it refuses for all of them is raised,
-    most often when the lanes are given back. If they are not given back, another run with the same id can go
-    on at once, and any other run when the lease ends.
+    lane or task is tried again, and does not end the run. If AWS refuses a kind of call for all lanes, the
+    run raises this error, most often when it gives the lanes back. If the lanes are not given back, another
+    run with the same id can go on at once, and any other run when the lease ends.
     """
     began, rule = context.now(), context.backend.rule
     puts = rule.puts
@@ -129,7 +129,7 @@ class _Run:
         try:
             while self._lease.lanes:
                 self._run_due()
-                self._run_abandoned()
+                self._run_left_running()
                 if self._attempts.not_deployed:
                     raise self._attempts.not_deployed
                 next_due = self._release()
@@ -167,7 +167,7 @@ class _Run:
             is_idle = self._waits.wait_until_idle(by=min(self._context.now() + READ_AGAIN, next_due))
             if not self._shares.hand_over() and is_idle:
                 return
-            self._unclaimed.go_on(self._may_start_abandoned)
+            self._unclaimed.go_on(self._may_start_left_running)
 
     def _start_due(self) -> datetime:
         """Start what is due now, by priority and due date; return when to read the lanes again."""
@@ -212,17 +212,17 @@ class _Run:
         self._start_held()
         return min(next_due, *(at for lane in lanes if (at := self._trouble.again_at(lane))), NEVER)
 
-    def _run_abandoned(self) -> None:
+    def _run_left_running(self) -> None:
         """Start the tasks that a run left running when it died: one at a time, as one may have killed it.
 
-        After each, ended or not, the tasks that have come due meanwhile are next.
+        After each of them, even if it still runs, the tasks that have come due meanwhile are started.
         """
-        while self._unclaimed.start_next(self._may_start_abandoned):
+        while self._unclaimed.start_next(self._may_start_left_running):
             self._waits.wait_until_idle(by=self._context.now() + READ_AGAIN)
             self._run_due()
             self._unclaimed.skip_refused()
 
-    def _may_start_abandoned(self, key: QueueKey) -> bool:
+    def _may_start_left_running(self, key: QueueKey) -> bool:
         if not self._may_start(key, Status.RUNNING):
             return False
         self._attempts.tally.stopped_early |= self._is_time_to_stop
@@ -260,9 +260,9 @@ class _Run:
         lane = key.lane
         is_held = lane in self._lease.lanes and lane not in self._shares.lanes
         is_ready = is_held and not self._trouble.again_at(lane) and key not in self._trouble.skipped(lane)
-        return is_ready and not (status is Status.SCHEDULED and self._is_stray_copy(key))
+        return is_ready and not (status is Status.SCHEDULED and self._drop_if_stray_copy(key))
 
-    def _is_stray_copy(self, key: QueueKey) -> bool:
+    def _drop_if_stray_copy(self, key: QueueKey) -> bool:
         """Delete the task if it is a stray copy. True also if that is unknown, so that the task waits."""
         record = self._lease.seen
         if not record.earlier or lane_of(key.id, len(record.lanes)) == key.lane:
@@ -297,9 +297,10 @@ class _Run:
     def _known_heads(self) -> dict[int, datetime] | None:
         """Return the lanes' heads after this run, as known from its last read; None if they must be read.
 
-        The read saw the earliest task that was not due, and all before it have been started and have ended.
-        No lane with due tasks has an earlier one, except tasks that the run has put back. The heads must be
-        read if somebody changed a running task: that process may have died before it lowered the lane's due.
+        The last read of the lanes saw the earliest task that was not due. All tasks before it have been
+        started and have ended. So a lane that had due tasks has no earlier task, except those that the run
+        has put back. If another process changed a running task, the heads must be read: that process may have
+        died before it lowered the lane's due.
         """
         heads, attempts = self._lease.heads, self._attempts
         is_unsure = attempts.superseded or attempts.tally.stopped_early

@@ -5,7 +5,7 @@ tasks that are added, and for other runs that wait as well. With more due than i
 shares of its lanes to further runs.
 
 Problem: runs that shared a burst would each wait for tasks that are due soon in their own lanes, and each
-costs money. Solution: the first of them that has room says in the arming record that it takes lanes over.
+costs money. Solution: the first run with a free place says in the arming record that it takes lanes over.
 Each other run gives its lanes to that run when it only waits, or when its time is over.
 """
 
@@ -41,7 +41,7 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
     if lease.claim_at:
-        # It waits with the watchdog armed, as far as the time allows.
+        # The run waits with the watchdog armed, as long as its time allows.
         log = partial(context.log, request=request_of(context.id))
         log(LogLine.WAITS_FOR_LEASE, lease_ends=lease.claim_at)
         arm_watchdog(context, lease)
@@ -99,7 +99,7 @@ def time_to_claim(record: ArmingRecord, now: datetime) -> datetime:
     With precision "second", the rule rings ahead of due dates: the process comes before that, or else the
     Lambda would hold the lanes.
     """
-    due = NEVER if record.is_relaned(now) else record.free_due(now)
+    due = NEVER if record.is_being_relaned(now) else record.free_due(now)
     return max(due - record.head_start - AHEAD, now)
 
 
@@ -239,8 +239,8 @@ class Waits:
     def _claim_more(self) -> bool:
         """Claim lanes that have become free, in a long-running process; True if the run must read them.
 
-        Problem: a call fails, and the lanes are claimed all the same; then their dues are never, and nothing
-        shows what waits in them. Solution: after a failure the run reads all lanes that it has.
+        Problem: a call may fail although it has claimed lanes. Their dues are NEVER then, so the record does
+        not show that tasks wait in them. Solution: after a failure, the run reads all lanes that it has.
         """
         if self._must_read:
             self._must_read = False

@@ -219,8 +219,8 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
         _change_by(_verb),
         methods=["POST"],
         name=f"{_verb}_task",
-        summary=f"{_verb.rule.words.capitalize()} a task",
-        description=_verb.rule.means,
+        summary=f"{_verb.rules.words.capitalize()} a task",
+        description=_verb.rules.means,
         responses=_OF_A_CHANGE,
     )
 

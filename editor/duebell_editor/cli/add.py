@@ -1,13 +1,15 @@
 """`duebell add`: one task, or all tasks of a file of JSON lines, with a report."""
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
+from duebell_editor.library.adder import errors_by_place
 from duebell_editor.library.editor import Editor
 from duebell_shared.errors import AwsError, DuebellError, InvalidTask, NotArmed, NotDeployed
 from duebell_shared.payloads.payload import read_json
@@ -90,6 +92,11 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     out, result = context.out, _Result()
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())
+    editor = context.editor()
+    if not wrong:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the adds will warn
+            wrong = _refused(editor, tasks, policy)
     for number, error in sorted(wrong.items()):
         result.fail(number, error)
     if wrong:
@@ -97,7 +104,7 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
         raise WrongUsage(f"{_count(len(wrong))} cannot be right; nothing was added")
     if without_id := sum(task.get("id") is None for task in tasks.values()):
         out.warn(f"{_count(without_id)} without an id or `unique`: if this is repeated, they are added again")
-    editor, lines = context.editor(), list(tasks.items())
+    lines = list(tasks.items())
     try:
         for start in range(0, len(lines), _CHUNK):
             out.progress(start, len(lines))
@@ -112,6 +119,16 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     result.tell(out)
     if result.failures:
         raise typer.Exit(Exit.SOME_FAILED)
+
+
+def _refused(editor: Editor, tasks: Mapping[int, NewTask], policy: dict[str, Any]) -> dict[int, InvalidTask]:
+    """The errors of the tasks that cannot be added so, by the numbers of their lines."""
+    try:
+        editor.check_tasks(tasks.values(), **policy)
+    except InvalidTask as error:
+        numbers = list(tasks)
+        return {numbers[place]: one for place, one in errors_by_place(error).items()}
+    return {}
 
 
 def _count(lines: int) -> str:

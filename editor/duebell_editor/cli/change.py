@@ -186,7 +186,9 @@ def _add_command(verb: Verb) -> None:
         ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Their ids.")] = None,
         *,
         timezone: options.Timezone = None,
-        limit: Annotated[int, option("--limit", "N", "Of those found, at most this many.", min=1)] = MAX_MANY,
+        limit: Annotated[
+            int | None, option("--limit", "N", f"Of those found, at most this many. [{MAX_MANY}]", min=1)
+        ] = None,
         dry_run: Annotated[bool, flag("--dry-run", "Only count them; nothing is changed.")] = False,
         yes: Annotated[bool, flag("--yes", "Do not ask, when a filter chooses the tasks.", "-y")] = False,
         **given: Any,
@@ -194,15 +196,15 @@ def _add_command(verb: Verb) -> None:
         filters = options.filters_from(given)
         if bool(ids) is bool(filters):
             raise WrongUsage("give ids, or else a filter such as --action")
-        if ids and dry_run:
-            raise WrongUsage("--dry-run needs a filter: it counts the tasks that the filter finds")
+        if ids and (dry_run or limit):
+            raise WrongUsage(f"{'--dry-run' if dry_run else '--limit'} needs a filter, in place of ids")
         editor, out = context.editor(), context.out
         if ids and not ids[1:]:
             _change_one(context, verb, ids)
             return
         chosen = Selection(ids=tuple(dict.fromkeys(ids or ())))
         if filters:
-            chosen = editor.select(verb, limit=limit, **filters)
+            chosen = editor.select(verb, limit=limit or MAX_MANY, **filters)
         if chosen.ids and filters and not (yes or dry_run):
             _ask(context, verb, chosen, filters)
         changed: Sequence[str] = ()

@@ -161,7 +161,10 @@ def with_filters() -> Callable[[_Function], _Function]:
 
 
 def filters_from(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The filter that the options of `with_filters` give."""
+    """The filter that the options of `with_filters` give. Raises BadParameter, a usage error."""
+    for name, value in given.items():
+        if name in FILTERS and value == "":  # such as of a variable that is not set: it would fit all tasks
+            raise typer.BadParameter(f"--{name} must not be empty: leave it out for all tasks")
     return {name: value for name, value in given.items() if name in FILTERS and value}
 
 

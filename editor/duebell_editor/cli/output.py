@@ -245,19 +245,29 @@ def _cell(name: str, value: Any, now: datetime) -> str:
     return local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
 
 
+#: Payloads and results that are not shown.
+_EMPTY: tuple[object, ...] = ({}, [])
+
+
 def in_words(name: str, value: Any, now: datetime) -> str:
     """A value of a JSON answer, for people; empty if it is null, empty or false.
 
     Numbers of a field whose name ends with `_ms`, and the parts of a lateness, are milliseconds. They are
     shown in seconds.
     """
+    if (
+        name in {"payload", "result"}
+        and isinstance(value, int | float | Mapping | list)
+        and value not in _EMPTY
+    ):
+        return json.dumps(value, ensure_ascii=False, indent=2)
     words = str(value)
     match value:
         case bool():
             words = "yes" if value else ""
-        case int() if name.endswith("_ms"):
-            words = f"{value / 1000:,.1f} s"
-        case int() | float():
+        case int():
+            words = f"{value / 1000:,.1f} s" if name.endswith("_ms") else f"{value:,}"
+        case float():
             words = f"{value:,.6f}".rstrip("0").rstrip(".")
         case _ if not value:
             words = ""
@@ -265,8 +275,6 @@ def in_words(name: str, value: Any, now: datetime) -> str:
             words = when(value, now)
         case str() if isinstance(value, Verb) or name == "what":
             words = value.replace("_", "-")
-        case Mapping() | list() if name in {"payload", "result"}:
-            words = json.dumps(value, ensure_ascii=False, indent=2)
         case Mapping():
             unit = "_ms" if name == "parts_of_lateness" else ""
             shown = {key: in_words(f"{key}{unit}", inner, now) for key, inner in value.items() if inner}

@@ -23,7 +23,10 @@ app = typer.Typer()
 
 @app.command("export", epilog=examples("export > tasks.jsonl"))
 def export_queue(context: Context) -> None:
-    """History is included. Each line is one JSON document."""
+    """History is included. Each line is one JSON document.
+
+    With DUEBELL_HISTORY=failed, done and cancelled tasks are left out: no index has them.
+    """
     output = sys.stdout.buffer
     for line in context.editor().export_tasks():
         output.write(json_line(line.decode()).encode() + b"\n")

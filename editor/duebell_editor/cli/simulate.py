@@ -1,5 +1,6 @@
 """The command `simulate`: a forecast of the queue, as it is and with changes."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
@@ -62,7 +63,7 @@ def simulate(
         found = context.editor().simulate(
             _until(until),
             add=_tasks(add, context) if add else (),
-            limits=dict(_pair(one, "--limit", _limit) for one in limit or ()),
+            limits=_limits(limit or ()),
             pause=pause or (),
             spread=dict(_pair(one, "--spread", duration) for one in spread or ()),
             precision=precision,
@@ -112,6 +113,17 @@ def _pair(text: str, option: str, read: Callable[[str], _T]) -> tuple[str, _T]:
         return name, read(value)
     except ValueError as error:
         raise WrongUsage(f"{option} {quoted(text)}: {error}") from None
+
+
+def _limits(given: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The limits by action; an action may have one of attempts at a time and one a second."""
+    limits: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for text in given:
+        action, limit = _pair(text, "--limit", _limit)
+        if limit.keys() & limits[action].keys():
+            raise WrongUsage(f"--limit of {quoted(action)} is given twice")
+        limits[action] |= limit
+    return limits
 
 
 def _limit(text: str) -> dict[str, Any]:

@@ -7,10 +7,10 @@ changes of one task are made in the order in which they were sent. Of pushes in 
 
 import copy
 import logging
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from duebell_editor.library.adder import errors_by_place
 from duebell_editor.library.backfill import BackfillReport
 from duebell_editor.library.editor import Editor
 from duebell_shared.errors import (
@@ -23,7 +23,6 @@ from duebell_shared.errors import (
     TaskNotFound,
 )
 from duebell_shared.parallel import Parallel
-from duebell_shared.quoting import in_brief
 from duebell_shared.settings import Settings
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.status import Status, Verb
@@ -32,9 +31,6 @@ from duebell_shared.tasks.task import IntakeMark
 from .messages import PUSH, Change, Entry, check_action
 
 _LOG = logging.getLogger("duebell.intake")
-
-#: The place of a task that `add_many` was given, in the field of its error.
-_PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
 
 #: The errors of entries that did not take effect, by their places. An error that is no DuebellError is a bug,
 #: and must not lose a message.
@@ -77,7 +73,7 @@ def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
         try:
             report = editor.add_many(tasks, if_exists=IfExists.KEEP)
         except InvalidTask as error:
-            for index, one in _by_index(error).items():
+            for index, one in errors_by_place(error).items():
                 failures[firsts[index]] = one
                 del groups[index][firsts[index]]
             groups = [group for group in groups if group]
@@ -89,16 +85,6 @@ def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
             failures |= dict.fromkeys(groups[failed.index], failed.error)
         break
     return failures
-
-
-def _by_index(error: InvalidInput) -> dict[int, InvalidTask]:
-    found = {}
-    for one in error.every:
-        if named := _PLACE.fullmatch(one.field):
-            found[int(named[1])] = InvalidTask(named[2], one.reason)
-    if not found:
-        raise TypeError(f"names no task: {in_brief(error)}")
-    return found
 
 
 def _change_all(

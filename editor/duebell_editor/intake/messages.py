@@ -96,7 +96,7 @@ def check_rights(settings: Settings, wanted: NewTask | Change) -> None:
     """Raise InvalidTask for an entry that the settings of the intake do not allow.
 
     If the intake has actions, a task must have one of them, before and after a change, and so must its
-    follow-ups. If it has prefixes, an id must begin with one of them.
+    follow-ups. If it has prefixes, an id must begin with one of them, and so must the id of a batch.
     """
     if isinstance(wanted, Change):
         verb = _ADD if wanted.verb == PUSH else str(wanted.verb)
@@ -106,8 +106,9 @@ def check_rights(settings: Settings, wanted: NewTask | Change) -> None:
     verbs, prefixes = settings.intake_verbs, settings.intake_prefixes
     if verbs and verb not in verbs:
         raise InvalidTask("do", f"{quoted(verb)} may not be asked for here: {', '.join(verbs)} may")
-    if prefixes and not id.startswith(prefixes):
-        raise InvalidTask("id", f"must begin with one of {', '.join(prefixes)}, not be {quoted(id)}")
+    for field, named in (("id", id), ("batch", fields.get("batch"))):
+        if prefixes and named and not str(named).startswith(prefixes):
+            raise InvalidTask(field, f"must begin with one of {', '.join(prefixes)}, not be {quoted(named)}")
     then = fields.get("then")
     check_action(settings, "action", fields.get("action"))
     check_action(settings, "on_failed", fields.get("on_failed"))

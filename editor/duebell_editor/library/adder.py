@@ -1,5 +1,6 @@
 """Adding many tasks: set the lanes, insert in parallel batches, resolve ids that are taken, arm the rule."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -12,6 +13,7 @@ from duebell_shared.errors import (
     AddFailure,
     AddReport,
     DuebellError,
+    InvalidInput,
     InvalidTask,
     NotArmed,
 )
@@ -27,7 +29,7 @@ from duebell_shared.queue.task_queue import (
     insert_many,
     settle_all,
 )
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import in_brief, quoted
 from duebell_shared.tasks.fields import IfExists, NewTask, fields_of
 from duebell_shared.tasks.task import QueueKey, Task
 
@@ -45,6 +47,7 @@ class Adder:
 
     def __init__(self, backend: Backend, queue: Queue, rule: RuleSetter) -> None:
         self._parallel = backend.parallel
+        self._calendar = backend.calendar
         self._queue = queue
         self._rule = rule
 
@@ -96,7 +99,7 @@ class Adder:
         """Insert the tasks of an export in chunks, and arm after each chunk."""
         stored = there = 0
         failures: list[AddFailure] = []
-        for chunk in read_chunks(lines):
+        for chunk in read_chunks(lines, self._calendar):
             ids = {task.id for task in chunk}
             part = self.add_many(chunk, ids, Policy(IfExists.KEEP), is_import=True)
             stored += len(part.added)
@@ -116,6 +119,21 @@ class Adder:
             if isinstance(error, NotArmed):
                 raise error
         return failed
+
+
+#: The place of a task that `add_many` was given, in the field of its error.
+_PLACE = re.compile(r"tasks\[(\d+)\]\.(.*)", re.DOTALL)
+
+
+def errors_by_place(error: InvalidInput) -> dict[int, InvalidTask]:
+    """The errors of the tasks that `add_many` refused with this error, by their places."""
+    found = {}
+    for one in error.every:
+        if named := _PLACE.fullmatch(one.field):
+            found[int(named[1])] = InvalidTask(named[2], one.reason)
+    if not found:
+        raise TypeError(f"names no task: {in_brief(error)}")
+    return found
 
 
 def check_several(name: str, tasks: object) -> Iterable[Any]:

@@ -23,7 +23,7 @@ from duebell_shared.instants import NO_TIME
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.changes import MOST_WRITES, TaskWrite
 from duebell_shared.queue.items import check_size
-from duebell_shared.queue.task_queue import TRIES, Policy, Queue, RuleSetter
+from duebell_shared.queue.task_queue import TRIES, Added, Policy, Queue, RuleSetter
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.checks import NO_FOLLOW_UP, check_name
 from duebell_shared.tasks.fields import FIELDS, IfExists, NewTask, checked, fields_of
@@ -87,8 +87,31 @@ class Joiner:
         self._queue = queue
         self._rule = rule
 
+    def add_one(self, task: Task, policy: Policy) -> Added:
+        """Add this checked task to its batch. Raises DuebellError."""
+        outcomes, there = self._outcomes([task], policy)
+        outcome = outcomes[task.id]
+        if isinstance(outcome, DuebellError):
+            raise outcome
+        return Added(outcome, "kept" if outcome is there.get(task.id) else "added")
+
     def add(self, tasks: Sequence[Task], policy: Policy) -> AddReport:
         """Add these checked tasks, each to its batch. Returns a report as `Editor.add_many` does."""
+        outcomes, there = self._outcomes(tasks, policy)
+        failures = [
+            AddFailure(index=index, id=task.id, error=outcome)
+            for index, task in enumerate(tasks)
+            if isinstance(outcome := outcomes[task.id], DuebellError)
+        ]
+        failed = {one.id for one in failures}
+        added = tuple(task.id for task in tasks if task.id not in failed)
+        kept = tuple(id for id in added if outcomes[id] is there.get(id))
+        return AddReport(added=added, failures=tuple(failures), there_already=kept)
+
+    def _outcomes(
+        self, tasks: Sequence[Task], policy: Policy
+    ) -> tuple[Mapping[str, Task | DuebellError], Mapping[str, Task]]:
+        """The outcomes of adding these tasks, by id, and the tasks that were there before."""
         if policy.if_exists not in (IfExists.FAIL, IfExists.KEEP):
             raise InvalidTask(
                 "if_exists",
@@ -113,15 +136,7 @@ class Joiner:
                     outcomes |= self._join(id, some)
                 except DuebellError as error:
                     outcomes |= {task.id: error for task in some if task.id not in outcomes}
-        failures = [
-            AddFailure(index=index, id=task.id, error=outcome)
-            for index, task in enumerate(tasks)
-            if isinstance(outcome := outcomes[task.id], DuebellError)
-        ]
-        failed = {one.id for one in failures}
-        added = tuple(task.id for task in tasks if task.id not in failed)
-        kept = tuple(id for id in added if outcomes[id] is there.get(id))
-        return AddReport(added=added, failures=tuple(failures), there_already=kept)
+        return outcomes, there
 
     def _join(self, id: str, tasks: Sequence[Task]) -> Mapping[str, Task | DuebellError]:
         """Add these new tasks to this batch, all of them or those that could be reserved."""

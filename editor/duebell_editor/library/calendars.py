@@ -2,7 +2,7 @@
 
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from functools import partial
 from typing import Any
@@ -52,18 +52,28 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
     for event in re.findall(r"^BEGIN:VEVENT\n(.*?)^END:VEVENT$", unfolded, re.MULTILINE | re.DOTALL):
         summary = re.search(r"^SUMMARY(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
         name = re.sub(r"\\(.)", r"\1", summary[1].strip()) if summary else "holiday"
-        if re.search(r"^RRULE", event, re.MULTILINE):
+        if re.search(r"^(RRULE|RDATE)", event, re.MULTILINE):
             raise InvalidInput("file", f"its event {quoted(name)} recurs: export it with single events")
         try:
             at = {key: date(*map(int, rest)) for key, *rest in _ICS_DAY.findall(event)}
         except ValueError as error:
             raise InvalidInput("file", f"its event {quoted(name)} has no such day: {error}") from None
         if first := at.get("DTSTART"):
-            length = max((at.get("DTEND", first) - first).days, 1)
-            days |= {first + timedelta(days=day): name for day in range(min(length, 366))}
+            days |= {first + timedelta(days=day): name for day in range(_length(name, event, at))}
     if not days:
         raise InvalidInput("file", "has no all-day events: it must be an iCalendar file (.ics)")
     return Calendar(days=days, ends=date(max(days).year, 12, 31), source=source)
+
+
+def _length(name: str, event: str, at: Mapping[str, date]) -> int:
+    """The days that an event lasts, at most a year. Raises InvalidInput for a duration of hours."""
+    lasts = re.search(r"^DURATION(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
+    units = re.fullmatch(r"P(\d+)([DW])", lasts[1].strip()) if lasts else None
+    if lasts and not units:
+        raise InvalidInput("file", f"its event {quoted(name)} does not last whole days: {lasts[1].strip()}")
+    days = int(units[1]) * (7 if units[2] == "W" else 1) if units else 1
+    days = (at["DTEND"] - at["DTSTART"]).days if "DTEND" in at else days
+    return min(max(days, 1), 366)
 
 
 def import_calendar(backend: Backend, name: str, calendar: Calendar) -> None:

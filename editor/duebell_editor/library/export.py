@@ -1,17 +1,17 @@
 """Export of a whole queue as JSON lines, one task each, and import, which can be repeated."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
 import msgspec
 from msgspec.structs import replace
 
-from duebell_shared.errors import AddFailure, InvalidTask
+from duebell_shared.errors import AddFailure, InvalidTask, UnreadableTask
 from duebell_shared.instants import in_utc, to_json
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.payloads.payload import read_json
-from duebell_shared.queue.items import check_size
+from duebell_shared.queue.items import check_size, item_of, task_of
 from duebell_shared.queue.places import Past, PastKey
 from duebell_shared.queue.task_queue import Queue
 from duebell_shared.quoting import in_brief, shortened
@@ -28,7 +28,7 @@ _WHOLE = "line"
 _ENDED = frozenset({Status.CANCELLED, Status.DONE, Status.EXPIRED, Status.FAILED})
 
 
-def read_line(number: int, line: bytes | str) -> Task | None:
+def read_line(number: int, line: bytes | str, calendar: Callable[[str], object]) -> Task | None:
     """The task of a line, ready to be inserted; None for an empty line.
 
     A task that was running becomes scheduled, and the interrupted attempt does not count.
@@ -38,10 +38,16 @@ def read_line(number: int, line: bytes | str) -> Task | None:
         if (task := _decoded(line)) is None:
             return None
         _check(task)
-        return check_size(replace(_as_it_goes_on(task), lane=0, rev=1))
+        if task.recurrence and task.recurrence.schedule.calendar and not task.has_ended:
+            calendar(task.recurrence.schedule.calendar)
+        stored = check_size(replace(_as_it_goes_on(task), lane=0, rev=1))
+        task_of(item_of(stored))  # a task that cannot be read would never run
+    except UnreadableTask as error:
+        raise InvalidTask(f"line {number}", f"is no task that was exported: {error}") from None
     except InvalidTask as error:
         why = error.reason if error.field == _WHOLE else str(error)
         raise InvalidTask(f"line {number}", f"is no task that was exported: {why}") from None
+    return stored
 
 
 def _decoded(line: bytes | str) -> Task | None:
@@ -170,14 +176,17 @@ def export_tasks(queue: Queue) -> Iterator[bytes]:
                 yield to_json(task).encode()
 
 
-def read_chunks(lines: Iterable[bytes | str]) -> Iterator[list[Task]]:
-    """The tasks of these lines, in chunks. Raises InvalidTask at a wrong line, after the tasks before it."""
+def read_chunks(lines: Iterable[bytes | str], calendar: Callable[[str], object]) -> Iterator[list[Task]]:
+    """The tasks of these lines, in chunks. Raises InvalidTask at a wrong line, after the tasks before it.
+
+    calendar  returns the calendar of a name; raises InvalidSchedule
+    """
     if isinstance(lines, str | bytes) or not isinstance(lines, Iterable):
         raise InvalidTask("lines", f"must be lines, such as an open file, not {type(lines).__name__}")
     chunk: list[Task] = []
     try:
         for number, line in enumerate(lines, start=1):
-            if (task := read_line(number, line)) is not None:
+            if (task := read_line(number, line, calendar)) is not None:
                 chunk.append(task)
             if len(chunk) == _CHUNK:
                 yield chunk

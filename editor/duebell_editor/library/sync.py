@@ -15,6 +15,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.errors import DuebellError, NotArmed, TaskExists, WorkerNotStarted
 from duebell_shared.payloads import payload as payloads
 from duebell_shared.queue.task_queue import Policy, Queue, RuleSetter
+from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.fields import (
     FIELDS,
     SCHEDULE,
@@ -102,7 +103,7 @@ class Syncer(NamedTuple):
         there = self.queue.get_many(declared)
         others = [task for task in recurring_tasks(self.queue) if task.id not in declared]
         gone = {task.id: task for task in others if task.recurrence and task.recurrence.declared}
-        steps = tuple(_steps(declared, there, gone.values()))
+        steps = tuple(_steps(declared, there, gone.values(), self.queue.clock()))
         unchanged = len(declared) + len(gone) - len(steps)
         report = SyncReport(version=worker.version, steps=steps, unchanged=unchanged)
         if dry_run:
@@ -137,14 +138,14 @@ class Syncer(NamedTuple):
 
 
 def _steps(
-    declared: Mapping[str, DeclaredTask], there: Mapping[str, Task], gone: Iterable[Task]
+    declared: Mapping[str, DeclaredTask], there: Mapping[str, Task], gone: Iterable[Task], now: datetime
 ) -> Iterator[SyncStep]:
     """The steps that make the tasks as declared; `gone` are tasks that the code no longer declares."""
     for task in declared.values():
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()
         is_missing = found is None or found.recurrence is None or found.status is Status.CANCELLED
-        if is_missing or (found and found.has_ended and fields):
+        if (is_missing or (found and found.has_ended and fields)) and not _is_over(task, now):
             yield SyncStep(verb="add", id=task.id, action=task.action, schedule=task.schedule)
         elif fields:
             yield SyncStep(
@@ -154,6 +155,12 @@ def _steps(
         if one.recurrence:
             expression = one.recurrence.schedule.expression
             yield SyncStep(verb="cancel", id=one.id, action=one.action, schedule=expression)
+
+
+def _is_over(declared: DeclaredTask, now: datetime) -> bool:
+    """Tell whether the schedule has no further time, such as that of a year that has passed."""
+    schedule = Schedule(expression=declared.schedule, timezone=declared.timezone or "UTC")
+    return schedule.next_after(now) is None
 
 
 def _differences(declared: DeclaredTask, task: Task) -> tuple[str, ...]:

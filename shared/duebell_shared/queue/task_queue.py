@@ -223,9 +223,7 @@ class Policy(NamedTuple):
         if self.if_exists is not IfExists.PUSH:
             return new
         if is_generated:
-            raise InvalidTask(
-                "id", "is missing: if_exists='push' needs one, by which the waiting task is found"
-            )
+            raise InvalidTask("id", "is missing: a push needs one, by which the waiting task is found")
         check_not_recurring(new.recurrence)
         if self.max_wait is None or new.due <= (limit := new.created_at + self.max_wait):
             return new

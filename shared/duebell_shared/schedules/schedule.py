@@ -94,7 +94,7 @@ class Schedule(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def days(self) -> HolidayCalendar | None:
-        """The calendar that `know` has given it."""
+        """The calendar that `set_calendar` has given it."""
         return self.__dict__.get("days")
 
     @cached_property

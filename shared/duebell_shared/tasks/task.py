@@ -414,8 +414,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if self.recurrence is None:
             return self._scheduled(now, due=to_utc(now))
         is_extra = self.recurrence.origin is Origin.EXTRA and not self.attempt
-        soon = now + MOST_SKEW
-        if self.recurrence.has_extra_due(soon) or (is_extra and self.queued and self.queued <= soon):
+        soon, waits_since = now + MOST_SKEW, self.limited_since or self.queued
+        if self.recurrence.has_extra_due(soon) or (is_extra and waits_since and waits_since <= soon):
             return self  # the call was made before, or is not needed
         self._check_can_add_pending("run once more", self.recurrence)
         extra = PendingOccurrence(due=to_utc(now), queued=to_utc(now), origin=Origin.EXTRA)

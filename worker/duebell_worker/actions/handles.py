@@ -196,7 +196,7 @@ def declared_task(
         holidays=checked("holidays", given.get("holidays")),
         now=_LONG_AGO,
     )
-    if meant.expression.startswith("at("):
+    if meant.expression.lower().startswith("at("):
         raise InvalidSchedule("schedule", f"{quoted(schedule)} comes once: declare one that recurs")
     given["payload"] = action.checked(given.get("payload"))
     task = DeclaredTask(

@@ -104,13 +104,24 @@ class Limiter:
         released: Mapping[datetime, str] = {}
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
-            released = self._limits.released(self._context.now())
+            now = self._context.now()
+            released = {
+                at: action
+                for at, action in self._limits.released(now).items()
+                if at
+                != self._opening(action, now)  # else tasks would be put back to this time again and again
+            }
         self.renew()
         with self._lock:
             to_free, self._to_free = self._to_free, set()
         for action in to_free:
             self._change(action, None)
         return released
+
+    def _opening(self, action: str, now: datetime) -> datetime | None:
+        """The time to which tasks of this action are put back while it is closed; None if it is open."""
+        opens = self.limit_of(action).closed_until(now)
+        return reopening(action, opens, now) if opens else None
 
     def stays_for(self) -> timedelta:
         return STAYS if self._last_place > self._context.now() else timedelta(0)
@@ -234,10 +245,9 @@ class Limiter:
         if limit.is_paused:
             self._hold(attempts, [parked_until(action, now)] * len(attempts))
             return
-        opens = limit.closed_until(now)
+        opens = self._opening(action, now)
         if opens or self._context.is_out_of_time or self._lease.must_leave:  # a later run starts them
-            at = reopening(action, opens, now) if opens else now
-            self._hold(attempts, [at] * len(attempts))
+            self._hold(attempts, [opens or now] * len(attempts))
             if limit.at_most is None:
                 return
             attempts = []  # the permits of attempts under way are still renewed
@@ -342,6 +352,8 @@ class Limiter:
     def _hold(self, attempts: _Attempts, places: Sequence[datetime]) -> None:
         """Put these tasks back to these places."""
         for attempt, place in zip(attempts, places, strict=True):
+            if place == attempt.key.queued:  # another action's tasks were parked at the same time
+                self._skip(attempt.key)
             task = as_run(attempt)
             attempt.has_place = True
             attempt.ended = Ended(task, attempt.stored[-1].held_back(place), Outcome.LIMITED)

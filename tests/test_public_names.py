@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
-from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ import duebell.http
 import duebell.testing
 from duebell_shared import errors
 from duebell_shared.errors import DuebellError
+from tests.imports import imported_by_modules
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -113,28 +113,6 @@ def test_a_worker_whose_actions_add_nothing_loads_no_editor() -> None:
     )
     assert not {"duebell_editor", "duebell_infra"} & loaded
     assert "duebell_worker" in loaded
-
-
-def imported_by_modules() -> dict[str, set[str]]:
-    """Our modules that each of ours imports: when it is loaded, in functions, and for types."""
-    files = {
-        ".".join(file.relative_to(ROOT / part).with_suffix("").parts).removesuffix(".__init__"): file
-        for part in ("shared", "editor", "worker", "infra")
-        for file in (ROOT / part).glob("duebell_*/**/*.py")
-    }
-    found: dict[str, set[str]] = {}
-    for name, file in files.items():
-        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        nodes = list(ast.walk(ast.parse(file.read_text())))
-        names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-        for node in nodes:
-            if isinstance(node, ast.ImportFrom):
-                module = resolve_name(f"{'.' * node.level}{node.module or ''}", package)
-                names |= {
-                    one if (one := f"{module}.{alias.name}") in files else module for alias in node.names
-                }
-        found[name] = {one for one in names if one in files or one.startswith("duebell")} - {name}
-    return found
 
 
 def test_each_part_knows_only_what_it_may() -> None:

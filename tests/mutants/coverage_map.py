@@ -10,12 +10,15 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 import msgspec
 import pytest
+
+from tests.imports import imported_by_modules
 
 from .source import PACKAGES, ROOT
 
@@ -53,6 +56,7 @@ class CoverageMap(msgspec.Struct):
 
         What no test calls may be called at import: then the tests that are named by the file are taken, and
         those that call any of its functions. If another process runs it, the tests of a file which names it.
+        What is done at import may show in the modules that import it, too: tests of these come last.
         """
         own = f"/test_{Path(file).stem}.py"
         tests = [test for test, called in self.calls.items() if (file, function) in called]
@@ -65,13 +69,20 @@ class CoverageMap(msgspec.Struct):
                 for test, called in self.calls.items()
                 if own in test or any(one in files for one, _ in called)
             ]
+        direct = set(tests)
+        if not function:
+            importers = _importers(file)
+            found = (
+                test for test, called in self.calls.items() if any(one in importers for one, _ in called)
+            )
+            tests += [test for test in found if test not in direct]
         tests.sort(key=lambda test: (len(self.calls[test]), self.seconds[test]))
         taken: Counter[str] = Counter()
         rounds: dict[str, int] = {}
         for test in tests:
             rounds[test] = taken[of := test.partition("::")[0]]
             taken[of] += 1
-        tests.sort(key=lambda test: (rounds[test], own not in test))
+        tests.sort(key=lambda test: (test not in direct, rounds[test], own not in test))
         chosen: list[str] = []
         for test in tests:
             limit -= self.seconds[test]
@@ -79,6 +90,21 @@ class CoverageMap(msgspec.Struct):
                 break
             chosen.append(test)
         return chosen, len(tests)
+
+
+@cache
+def _importers(file: str) -> set[str]:
+    """The files that import names of this one, and those that import names of these."""
+    imported = imported_by_modules()
+    names = {name for name in imported if _path(name) == file}
+    for _ in range(2):
+        names |= {name for name, others in imported.items() if others & names}
+    return {*map(_path, names)} - {file}
+
+
+def _path(module: str) -> str:
+    path = f"{module.partition('.')[0].removeprefix('duebell_')}/{module.replace('.', '/')}"
+    return f"{path}/__init__.py" if (ROOT / path).is_dir() else f"{path}.py"
 
 
 def _seconds() -> float:

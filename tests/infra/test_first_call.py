@@ -74,7 +74,7 @@ def test_it_sets_the_rule_and_runs_nothing_and_what_passes_is_waited_for() -> No
     )
     function.call()
     assert [lanes_in(event) for event in function.events] == [(), (), ()]
-    assert (len(function.pauses), function.said) == (2, [])
+    assert (function.pauses, function.said) == ([2.0, 4.0], [])
 
 
 def test_what_does_not_pass_is_raised_in_the_end() -> None:

@@ -125,6 +125,10 @@ def test_a_second_start_is_refused_before_its_ports_are(state: Path) -> None:
 
 def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    with socket.create_server((HOST, 0)) as taken:
+        at = f"--editor-port={taken.getsockname()[1]}"
+        with pytest.raises(EmbeddedStackFailed, match=r"cannot be used .* --editor-port"):
+            start(state, ["local", "--state", str(state), at])
     with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
         start(state, ["local", "--state", str(state), "--port=4803", "--editor-port=4803"])
     with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="runs already"):

@@ -125,7 +125,7 @@ def test_a_recurring_task_is_not_pushed(scheduler: Scheduler) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"id": None}, "id: is missing: if_exists='push' needs one"),
+        ({"id": None}, "id: is missing: a push needs one"),
         ({"due": None, "schedule": "rate(1 day)"}, "schedule: a recurring task cannot be pushed"),
         ({"if_exists": "keep", "max_wait": HOUR}, "max_wait: is only for pushes"),
         ({"max_wait": 60}, "max_wait: must be a timedelta, not int"),

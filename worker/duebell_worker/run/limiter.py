@@ -105,12 +105,9 @@ class Limiter:
         if self._limits:
             self.is_any = self.is_any or bool(self._limits.overrides)
             now = self._context.now()
-            released = {
-                at: action
-                for at, action in self._limits.released(now).items()
-                if at
-                != self._opening(action, now)  # else tasks would be put back to this time again and again
-            }
+            known = self._limits.released(now)
+            # Without those to which the tasks would be put back again, for ever.
+            released = {at: action for at, action in known.items() if at != self._opening(action, now)}
         self.renew()
         with self._lock:
             to_free, self._to_free = self._to_free, set()

@@ -1,5 +1,6 @@
 """The user's input in messages: quoted, cut short, and with the known name that it is most like."""
 
+import shlex
 from collections.abc import Callable, Collection
 
 #: The most characters of the input that a message repeats.
@@ -32,6 +33,11 @@ def in_brief(error: object) -> str:
     text = _written(str, error)
     half = MOST_QUOTED // 2
     return text if len(text) <= _BRIEF else f"{text[:half]} … {text[-half:]}"
+
+
+def as_argument(text: str) -> str:
+    """The text as the last argument of a shell command: also one that begins as an option does."""
+    return f"{'-- ' if text.startswith('-') else ''}{shlex.quote(text)}"
 
 
 def nearest(name: object, names: Collection[str], *, likeness: float = 0.6) -> str | None:

@@ -104,7 +104,7 @@ def test_flatten_halves_the_peak_by_spreads(editor: Editor) -> None:
     assert found.changed
     assert (found.today.peak, found.changed.peak) == (120, 60)
     for one in found.flatten:
-        assert one.command == f"duebell update {one.id} --spread {one.spread // MINUTE}m"
+        assert one.command == f"duebell update --spread {one.spread // MINUTE}m {one.id}"
     # And when they are given these spreads, the peak is what was said
     for one in found.flatten:
         editor.update(one.id, spread=one.spread)

@@ -46,9 +46,8 @@ def _known_task(action: str) -> Task | None:
     No other module is imported: its name comes from whoever added the task.
     """
     modules_of_apps()
-    module, _, name = action.rpartition(".")
-    found = getattr(sys.modules.get(module), "__dict__", {}).get(name)
-    return found if isinstance(found, Task) else None
+    names = getattr(sys.modules.get(action.rpartition(".")[0]), "__dict__", {})
+    return next((one for one in names.values() if isinstance(one, Task) and one.module_path == action), None)
 
 
 class DuebellBackend(BaseTaskBackend):

@@ -138,7 +138,7 @@ class Filter(msgspec.Struct, frozen=True, kw_only=True):
         # A recurring task that goes on is done or failed only while it owes a follow-up
         status = Status.SCHEDULED if goes_on else task.status
         if not is_failing(key):
-            return status in self.statuses and not (self.failing and task.consecutive_failures)
+            return status in self.statuses and not (status in self.failing and task.consecutive_failures)
         failed_at = task.last.finished_at if task.last else task.due
         return status in self.failing and self.after <= failed_at <= self.before
 

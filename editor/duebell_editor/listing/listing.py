@@ -142,7 +142,10 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
         known |= {task.id.encode(): queue.known(task) for task in tasks if not task.has_expired(now)}
     ids = sorted(id for id in known if not ends or id <= min(ends))
     last = ids[limit - 1] if len(ids) > limit else min(ends, default=None)
-    return Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())
+    page = Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())
+    if page.tasks or page.cursor is None:
+        return page
+    return find_tasks(queue, prefix, limit=limit, cursor=page.cursor)  # an empty page would look like the end
 
 
 def _keys(queue: Queue, which: Filter) -> Iterator[Key]:

@@ -7,7 +7,6 @@ attempt is the median of the past attempts of its action that the table still ha
 import bisect
 import itertools
 import math
-import shlex
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from duebell_shared.instants import MILLISECOND, Instant, to_utc
 from duebell_shared.limits.limits import Limit, Limits, Semaphore
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.quoting import quoted, shortened
+from duebell_shared.quoting import as_argument, quoted, shortened
 from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import check_name
 from duebell_shared.tasks.fields import checked
@@ -162,8 +161,19 @@ def simulate(
     until = _end_of(given_until, now)
     known = (backend.store.read(Limits) if record.limits else None) or Limits()
     parked = known.parked(now)
-    tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until])
     worker = backend.store.read(WorkerRecord)
+    declared = {one.name for one in worker.worker.actions} if worker and worker.worker else set()
+    limited = {
+        name: known.of(name, declared_limit(name, worker)) for name in known.overrides.keys() | declared
+    }
+    semaphores = {
+        name: found
+        for name, one in limited.items()
+        if one.is_counted and (found := backend.store.read(Semaphore, name))
+    }
+    openings = [opens for one in limited.values() if (opens := one.closed_until(until))]
+    held_to = max([until, *openings, *(one.line for one in semaphores.values())])
+    tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until], held_to)
     limits_now = {
         one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)
     }
@@ -179,11 +189,7 @@ def simulate(
         runs=min(backend.settings.parallel_runs, len(record.lanes)) if backend.function else 1,
         is_called=backend.function is not None,
         limits={name: one for name, one in limits_now.items() if one.is_any},
-        semaphores={
-            name: found
-            for name, one in limits_now.items()
-            if one.is_counted and (found := backend.store.read(Semaphore, name))
-        },
+        semaphores=semaphores,
         durations={name: timedelta(milliseconds=statistics.median(those)) for name, those in took.items()},
     )
     expression = backend.rule.read().expression
@@ -245,14 +251,24 @@ def _end_of(until: object, now: datetime) -> datetime:
     return to_utc(now + ahead)
 
 
-def _read(queue: Queue, lanes: int, until: datetime, parked: Sequence[datetime]) -> list[Task]:
-    """Read the tasks that are queued until then, and tasks that are parked until later."""
+def _read(
+    queue: Queue, lanes: int, until: datetime, parked: Sequence[datetime], held_to: datetime
+) -> list[Task]:
+    """Read the tasks that are queued until then, and tasks that wait longer: paused, or for a limit.
+
+    held_to  the latest time to which limits and closed hours have put tasks back
+    """
 
     def read(lane: int) -> list[Task]:
         keys = queue.store.queued(lane, before=until, page_size=1_000)
         more = (queue.store.queued(lane, after=at, before=at) for at in parked)
         found = itertools.islice(itertools.chain(keys, *more), MOST_TASKS + 1)
-        return [task for _, task in queue.tasks_at(found)]
+        tasks = [task for _, task in queue.tasks_at(found)]
+        if held_to > until:
+            held = queue.store.queued(lane, after=until + MILLISECOND, before=held_to, page_size=1_000)
+            keys = itertools.islice((key for key in held if key.queued not in parked), MOST_TASKS + 1)
+            tasks += [task for _, task in queue.tasks_at(keys) if task.limited_since]
+        return tasks
 
     tasks = [task for those in queue.parallel.all(read, range(lanes)) for task in those]
     if len(tasks) > MOST_TASKS:
@@ -404,7 +420,7 @@ def _flattening(tasks: Sequence[Task], now: datetime, until: datetime) -> tuple[
             if later < interval and is_elsewhere and all(due[at] + n <= target for at, n in moved.items()):
                 due.subtract(_minute(at) for at in times)
                 due.update(moved)
-                command = f"duebell update {shlex.quote(id)} --spread {spread // _MINUTE}m"
+                command = f"duebell update --spread {spread // _MINUTE}m {as_argument(id)}"
                 found.append(Flattening(id=id, spread=spread, command=command))
                 break
     return tuple(found)

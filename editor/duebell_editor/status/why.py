@@ -12,7 +12,7 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import ArmingRecord
 from duebell_shared.instants import MILLISECOND, MOST_SKEW, Instant, render
 from duebell_shared.limits.limits import Limit, Limits, Semaphore
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import as_argument, quoted
 from duebell_shared.tasks.history import Lateness
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, Task
@@ -134,7 +134,7 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
         cause = WaitCause.FOLLOW_UP
         what = f"it ended at {render(task.owes.at)}, and its follow-up is being added"
     elif task.status is Status.PAUSED:
-        cause, way_out = WaitCause.PAUSED, f"`duebell resume {quote(task.id)}`"
+        cause, way_out = WaitCause.PAUSED, f"`duebell resume {as_argument(task.id)}`"
         by = f" by {task.changed_by}" if task.changed_by else ""
         what = f"it is paused{by}, and waits until it is resumed"
     elif task.status is Status.RESERVED:
@@ -148,7 +148,7 @@ def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
             what += "; that run has ended without its result, so the next run tries it again"
     elif task.is_blocked and (members := task.members):
         cause, what = WaitCause.BLOCKED, f"it is a batch, and waits for its tasks: {members.words}"
-        close = f"`duebell batch {quote(task.id)} --close`: it is open for more tasks"
+        close = f"`duebell batch --close {as_argument(task.id)}`: it is open for more tasks"
         way_out = close if members.open else ""
     elif task.started_at is None:
         cause, what = WaitCause.NEVER_STARTED, f"it is {task.status}, and was never started"

@@ -19,6 +19,7 @@ from duebell_shared.deliveries.delivery import Delivery, delivery_of
 from duebell_shared.quoting import quoted
 
 from .dependencies import IN_RUNTIME
+from .sources import SKIPPED_FILES, SKIPPED_FOLDERS
 from .target import Place, Target
 
 _CHILD = Path(__file__).with_name("import_check_child.py")
@@ -147,6 +148,9 @@ def _way_out(outcome: _Outcome, path: Sequence[str]) -> str:
     top = outcome.module.partition(".")[0]
     for name in metadata.packages_distributions().get(top, []):
         return f"; it is installed here with {name}: name {name} among the requirements (--requirements FILE)"
+    *folders, file = outcome.module.split(".")
+    if SKIPPED_FILES.fullmatch(f"{file}.py") or not SKIPPED_FOLDERS.isdisjoint(folders):
+        return f"; {outcome.module} is named like a test, and tests are left out of the bundle: rename it"
     if any(Path(place, name).exists() for place in path for name in (top, f"{top}.py")):
         return f"; it is imported by a computed name: write `import {top}` in a module that is in the bundle"
     return f"; there is no {quoted(top)} in {path[0]}, and none is installed here"

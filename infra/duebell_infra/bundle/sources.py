@@ -32,12 +32,12 @@ _LEFT_OUT = (
 )
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(\.[^\W\d]\w*)*):(?P<attribute>[^\W\d]\w*(\.[^\W\d]\w*)*)")
-_SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
+SKIPPED_FOLDERS = {"__pycache__", "node_modules", "test", "tests"}
 
 #: The folders that pip installs into. The requirements bring such packages into a bundle.
 _INSTALLED = {"dist-packages", "site-packages"}
 
-_SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
+SKIPPED_FILES = re.compile(r"conftest\.py|test_.*\.py|.*_test\.py|.*\.py[cod]")
 
 
 def own_files() -> Files:
@@ -119,7 +119,7 @@ def _package_files(root: Path) -> Iterator[Path]:
     for folder, folders, names in os.walk(root):
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
         for name in sorted(names):
-            if not name.startswith(".") and not _SKIPPED_FILES.fullmatch(name):
+            if not name.startswith(".") and not SKIPPED_FILES.fullmatch(name):
                 yield Path(folder, name)
 
 
@@ -134,7 +134,7 @@ def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
 
 
 def _is_wanted_folder(folder: Path) -> bool:
-    if folder.name.startswith(".") or folder.name in _SKIPPED_FOLDERS or folder.name.endswith(".egg-info"):
+    if folder.name.startswith(".") or folder.name in SKIPPED_FOLDERS or folder.name.endswith(".egg-info"):
         return False
     return not (folder / "pyvenv.cfg").exists()
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import msgspec
+
 from duebell_shared.deliveries.delivery import Delivery, deliveries_in
 from duebell_shared.deliveries.kinds import KINDS, NEEDED
 
@@ -28,7 +30,7 @@ CONDITIONS = {
 
 def as_parameter(deliveries: Deliveries) -> str:
     """The parameter `Deliveries`. Raises InvalidSettings if one cannot be right."""
-    text = json.dumps(deliveries, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(msgspec.to_builtins(deliveries), sort_keys=True, separators=(",", ":"))
     deliveries_in(text, where="deliver")
     return text
 

@@ -1,5 +1,6 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,7 @@ from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import AwsRefused, DuebellError
+from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
@@ -148,9 +150,22 @@ def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str]
         say(step)
 
 
+#: Parameters that options of their own set.
+_OF_OPTIONS = {
+    "Name": "--name",
+    "Worker": "--actions",
+    "CodeBucket": "--bucket",
+    "Runtime": "--python",
+    "Architecture": "--architecture",
+}
+
+
 def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
-    ours = {DELIVERIES, *LISTS.values(), VERSION_KEY, INTAKE_VISIBILITY}
+    ours = {DELIVERIES, *LISTS.values(), VERSION_KEY, INTAKE_VISIBILITY, "CodeKey", "ExistingTable"}
+    for name, option in _OF_OPTIONS.items():
+        if name in deployment.parameters:
+            raise InvalidDeployment("parameters", f"{name} is set by {option}: leave it out")
     if derived := sorted(deployment.parameters.keys() & ours):
         raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
     given = {**before, **deployment.parameters}
@@ -235,12 +250,25 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     return Target(python=python, architecture=architecture)
 
 
+#: Variables that lead the worker to its queue: the stack sets them.
+_OF_THE_STACK = {
+    *("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION", "DUEBELL_WORKER", "DUEBELL_DELIVERIES"),
+    *("DUEBELL_ENVIRONMENT", "DUEBELL_INTAKE", "AWS_REGION", "AWS_DEFAULT_REGION"),
+}
+
+
 def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
     """The actions' own environment. Raises InvalidDeployment if the worker could not read it."""
     try:
-        return msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
+        given = msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
     except msgspec.MsgspecError as error:
         raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
+    for name, value in given.items():
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _OF_THE_STACK or "\0" in value:
+            raise InvalidDeployment(
+                "Environment", f"cannot set {quoted(name)}: it is the stack's, or no name"
+            )
+    return given
 
 
 def destroy(

@@ -302,7 +302,7 @@ def check_parameters(given: Mapping[str, str]) -> None:
             *most, last = filter(None, row.allowed)
             raise InvalidDeployment(name, f"must be {', '.join(most)} or {last}, not {quoted(value)}")
         if row.least is not None:
-            number = int(value) if value.isdecimal() else -1
+            number = int(value) if value.isascii() and value.isdecimal() else -1
             if number < row.least or (row.most is not None and number > row.most):
                 upper = "or more" if row.most is None else f"to {row.most}"
                 raise InvalidDeployment(name, f"must be {row.least} {upper}, not {quoted(value)}")

@@ -40,14 +40,14 @@ def readable(message: str, *, at: datetime) -> str:
     time = _time(fields.get("timestamp")) or at
     level = fields.get("level", "INFO")
     if "event" in fields:
-        event = fields["event"]
+        event = _printable(str(fields["event"]))
         rest = {name: value for name, value in fields.items() if name not in _APART}
         told = " ".join(f"{name}={value}" for name, value in rest.items() if value is not None)
         words = f"{event:<5} {_printable(told)}"
     else:
         told = str(fields.get("message", message))
         words = f"      {_printable(told)}{_indented(fields.get('traceback'))}"
-    return f"{time.astimezone():%H:%M:%S}  {words}{'' if level == 'INFO' else f'  [{level}]'}"
+    return f"{time.astimezone():%H:%M:%S}  {words}{'' if level == 'INFO' else f'  [{_printable(level)}]'}"
 
 
 def _fields(message: str) -> dict[str, Any]:

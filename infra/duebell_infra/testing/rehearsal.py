@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast
+from weakref import WeakKeyDictionary
 
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.sync import SyncReport
@@ -81,6 +82,10 @@ class FrozenClock(Protocol):
         """Set the wall clock to this time."""
 
 
+#: The editors of workers that have an open Rehearsal: the one before the first, then that of each.
+_EDITORS: "WeakKeyDictionary[Worker, list[Editor | None]]" = WeakKeyDictionary()
+
+
 class Rehearsal:
     """An editor for the code under test, and a worker that runs what comes due while time passes.
 
@@ -108,7 +113,8 @@ class Rehearsal:
         self.editor = Editor(backend=backend)
         self._worker = worker.over(backend, pool=lambda _: InlinePool(), deliver=self._deliver)
         self._users = worker
-        self._users_editor = worker.set_editor(self.editor)
+        # Another Rehearsal of this worker may be open.
+        _EDITORS.setdefault(worker, [worker.set_editor(self.editor)]).append(self.editor)
 
     def __enter__(self) -> Self:
         return self
@@ -118,7 +124,12 @@ class Rehearsal:
 
     def close(self) -> None:
         """Make the worker's actions add their tasks again where they did before."""
-        self._users.set_editor(self._users_editor)
+        editors = _EDITORS.get(self._users, [])
+        if self.editor in editors:
+            editors.remove(self.editor)
+            self._users.set_editor(editors[-1])
+        if not editors[1:]:
+            _EDITORS.pop(self._users, None)
 
     def also_move(self, frozen: FrozenClock) -> None:
         """Make a wall clock that freezegun or time-machine has frozen follow the time here."""

@@ -87,7 +87,7 @@ class DeliverySecret(msgspec.Struct, frozen=True, kw_only=True):
 
 def _split(field: str, arn: object) -> tuple[str, str, str, str, str]:
     matched = _ARN.fullmatch(arn) if isinstance(arn, str) else None
-    if not matched or not str(arn).isprintable() or "*" in str(arn):
+    if not matched or not str(arn).isprintable() or re.search(r"[*?,]|\$\{", str(arn)):
         either = " or an https URL" if field == "to" else ""
         raise InvalidSettings(field, f"{quoted(arn)} is no ARN{either}: an ARN is {_LAYOUT}")
     partition, service, region, account, rest = matched.groups()

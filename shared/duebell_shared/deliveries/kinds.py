@@ -21,7 +21,7 @@ from duebell_shared.quoting import quoted
 
 #: A task definition has at most a task role and an execution role.
 _MOST_ROLES = 2
-_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=,.@/-]+", re.ASCII)
+_ROLE = re.compile(r"arn:aws[a-z-]*:iam::\d{12}:role/[\w+=.@/-]+", re.ASCII)
 
 
 class Answer(NamedTuple):
@@ -302,6 +302,8 @@ class RunTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
     overrides: Mapping[str, Any] = {}
 
     def __post_init__(self) -> None:
+        if "containerOverrides" in self.overrides:
+            raise InvalidSettings("run", "overrides cannot have containerOverrides: duebell sets them")
         if len(self.roles) > _MOST_ROLES or not all(map(_ROLE.fullmatch, self.roles)):
             like = "arn:aws:iam::123456789012:role/name"
             raise InvalidSettings(

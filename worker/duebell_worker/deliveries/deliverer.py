@@ -28,6 +28,8 @@ _DENIED = (
     "access denied to {shown}: the worker's role needs {needed} on it, and if it belongs to another account, "
     "its own policy must allow that, too"
 )
+_ROLES = "the worker's role may not pass a role of {shown}: name its roles in `roles` of `run`, and deploy"
+_CLUSTER = "there is no such cluster for {shown}: create it, or change `cluster` of `run`"
 _ABSENT = "there is no {what} {shown}: create it, or deploy the delivery with another target"
 _LARGE = "too large for {shown}: keep the data elsewhere, in S3, and put its key into the payload"
 _INVALID = "{shown} refused the message"
@@ -37,6 +39,14 @@ _INVALID = "{shown} refused the message"
 _TEMPORARY = re.compile(
     "throttl|toomany|slowdown|limitexceeded|overlimit|requestlimit|timeout|timedout|expired|internal"
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
+)
+
+#: The same for codes that have several meanings, by a part of the message.
+_BY_MESSAGE = (
+    (_KEY, "accessdenied", r"\bkms\b"),
+    (_ROLES, "", "iam:PassRole"),
+    (_CLUSTER, "^clusternotfound", ""),
+    (_ABSENT, "^clientexception$", "not found"),
 )
 
 #: Permanent refusals: the text of the error, the codes of AWS that mean it, and the HTTP status.
@@ -70,9 +80,9 @@ def fault_of(target: Target | DeliverySecret, answer: Answer) -> Exception:
     what = target.kind if isinstance(target, Target) else "secret"
     told = f"{why.format(shown=target.shown, needed=needed, what=what)} {said}"
     # IAM takes a while to apply a policy, and the target's policy may come later: it is tried again.
-    if why == _DENIED or (why == _KEY and "denied" in answer.code.lower()):
+    if why in {_DENIED, _ROLES} or (why == _KEY and "denied" in answer.code.lower()):
         return Undelivered(told)
-    return Undeliverable(told, of_target=why in {_KEY, _ABSENT})
+    return Undeliverable(told, of_target=why in {_KEY, _ABSENT, _CLUSTER})
 
 
 def _why(answer: Answer) -> str | None:
@@ -85,6 +95,9 @@ def _why(answer: Answer) -> str | None:
         or _TEMPORARY.search(code)
     ):
         return None
+    for why, codes, words in _BY_MESSAGE:
+        if re.search(codes, code) and re.search(words, answer.message, re.IGNORECASE):
+            return why
     for why, codes, status in _PERMANENT:
         if re.search(codes, code) or answer.status == status:
             return why

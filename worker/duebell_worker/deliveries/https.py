@@ -8,6 +8,7 @@ https://urllib3.readthedocs.io/en/stable/reference/urllib3.util.html#urllib3.uti
 
 import hashlib
 import hmac
+import http.client
 import io
 import re
 import socket
@@ -102,9 +103,9 @@ def _error(delivery: Delivery, status: int, headers: Mapping[str, str], said: by
         return Undeliverable(f"{what}: redirects are not followed, give the address that it leads to")
     if status in _PERMANENT:
         return Undeliverable(what)
-    pause = headers.get("Retry-After", "")
+    pause = headers.get("Retry-After", "").strip()
     if pause.isascii() and pause.isdigit():
-        return Retry(what, after=min(int(pause[:9]), _MOST_PAUSE))
+        return Retry(what, after=min(int(pause.lstrip("0")[:9] or "0"), _MOST_PAUSE))
     return Undelivered(what)
 
 
@@ -162,6 +163,13 @@ class _Answer(HTTPResponse):
         received = self.fp
         self.fp = io.BufferedReader(_Limited(sock, _ANSWER))
         received.close()
+
+    def _read_status(self) -> tuple[str, int, str]:
+        while True:  # http.client skips interim answers of status 100 only
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+            if not 102 <= status < 200:  # noqa: PLR2004
+                return version, status, reason
+            http.client.parse_headers(self.fp)
 
 
 class _Connection(HTTPConnection):

@@ -108,10 +108,14 @@ def add_task(body: NewTasks, request: Request, editor: VisitorsEditor, rev: Expe
     return Json(task_fields(task), 201 if outcome == "added" else 200, {**etag_of(task), "Location": place})
 
 
+def _check_address(field: str, id: str | None) -> None:
+    if id in (".", ".."):
+        raise InvalidTask(field, f"{quoted(id)} cannot be named in an address: choose another")
+
+
 def _given(body: NewTask, place: str = "") -> dict[str, Any]:
     """The arguments for the library, with an id. Raises InvalidTask with the place and name of the field."""
-    if body.id in (".", ".."):
-        raise InvalidTask(f"{place}id", f"{quoted(body.id)} cannot be named in an address: choose another")
+    _check_address(f"{place}id", body.id)
     if body.id is None and not body.unique and body.if_exists is IfExists.PUSH:
         raise InvalidTask(f"{place}id", 'is missing: `"if_exists": "push"` needs one, or `unique`')
     try:
@@ -149,6 +153,9 @@ def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     With an id of your own, the request can be repeated. `if_exists` of the tasks is ignored.
     """
     given = body.given("tasks")
+    _check_address("id", body.id)
+    for place, one in enumerate(body.tasks or ()):
+        _check_address(f"tasks[{place}].id", one.id)
     if body.tasks is not None:
         given["tasks"] = [one.given("if_exists", "max_wait") for one in body.tasks]
     task = editor.batch(**given)
@@ -187,6 +194,9 @@ def change_many(body: BulkChange, editor: VisitorsEditor) -> Json:
         chosen = editor.select(body.do, **body.where.given(), limit=body.limit)
     else:
         chosen = Selection(ids=tuple(dict.fromkeys(body.ids or ())))
+    if body.dry_run and body.ids is not None:
+        there = editor.queue.get_many(chosen.ids)
+        chosen = Selection(ids=tuple(id for id in chosen.ids if id in there and body.do in there[id].can))
     if body.dry_run:
         return Json(BulkAnswer(found=len(chosen.ids), is_all=chosen.is_all, dry_run=True, ids=chosen.ids))
     return Json(bulk_answer(chosen, editor.change_many(body.do, chosen.ids)))
@@ -240,15 +250,24 @@ def close_batch(id: Id, editor: VisitorsEditor) -> Json:
     return _answer(editor.close_batch(id))
 
 
+def _is_of_the_id(request: Request, end: str) -> bool:
+    """Tell whether the path's end is a part of the id: its `/` came as `%2F`."""
+    return not request.scope.get("raw_path", end.encode()).endswith(end.encode())
+
+
 @router.get(f"{_TASK}/why", summary="Explain why a task waits", responses=answers("Why"))
-def explain_task(id: Id, editor: VisitorsEditor) -> Json:
+def explain_task(id: Id, editor: VisitorsEditor, request: Request) -> Json:
     """The cause of its wait and what to do, or the parts of the lateness of its last attempt."""
+    if _is_of_the_id(request, "/why"):
+        return read_task(f"{id}/why", editor)
     return Json(editor.why(id))
 
 
 @router.get(f"{_TASK}/history", summary="Tell what happened to a task", responses=answers("TaskHistory"))
-def tell_history(id: Id, editor: VisitorsEditor) -> Json:
+def tell_history(id: Id, editor: VisitorsEditor, request: Request) -> Json:
     """Its add, changes, attempts and past occurrences, the latest at the end, as far as they are kept."""
+    if _is_of_the_id(request, "/history"):
+        return read_task(f"{id}/history", editor)
     return Json({"events": editor.get(id).history})
 
 

@@ -94,8 +94,11 @@ const UNTIL = { from: (text) => iso(text, -MILLISECOND), to: (instant) => local(
 
 function read() {
   const { action, by, search, when, after, before } = byId("filters").elements;
-  const between =
-    when.value === BETWEEN ? { after: iso(after.value), before: UNTIL.from(before.value) } : {};
+  // An input shows no seconds and no offset: a filter that it shows already stays.
+  const between = when.value !== BETWEEN ? {} : {
+    after: after.value === local(filters.after) ? filters.after : iso(after.value),
+    before: before.value === UNTIL.to(filters.before) ? filters.before : UNTIL.from(before.value),
+  };
   const isNew = by.value === "prefix" && search.value.trim() && search.value.trim() !== filters.prefix;
   setFilters({
     ...(isNew && { status: ANY }), // if nothing else is asked for

@@ -106,6 +106,19 @@ function memberOf({ name, kind, isRequired, isNullable }, text) {
   return `${JSON.stringify(name)}:${value}`;
 }
 
+// Whether the form shows the field's value and would write the same again.
+function isKept(field, text, object) {
+  const shown = shownIn(text, field);
+  if (shown === undefined) return false;
+  if (!Object.hasOwn(object, field.name)) return true;
+  const member = memberOf(field, shown);
+  return (
+    member !== null &&
+    isJson(`{${member}}`) &&
+    JSON.stringify(JSON.parse(`{${member}}`)) === JSON.stringify({ [field.name]: object[field.name] })
+  );
+}
+
 // A JSON text that these fields can show in full: an object with no other members.
 function canShow(fields, text) {
   let object;
@@ -118,7 +131,7 @@ function canShow(fields, text) {
   const names = fields.map(({ name }) => name);
   return (
     Object.keys(object).every((name) => names.includes(name)) &&
-    fields.every((field) => shownIn(text, field) !== undefined)
+    fields.every((field) => isKept(field, text, object))
   );
 }
 

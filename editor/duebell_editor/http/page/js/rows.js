@@ -267,7 +267,7 @@ function more(task) {
 }
 
 // Among what failed, a recurring task stands with its last occurrence.
-const isAsFailing = (task) => isHistory() && task.failing_at !== null;
+const isAsFailing = (task) => isHistory() && task.failing_at !== null && task.finished_at === null;
 
 // A text that differs when the task's row must be drawn again.
 export const stateOf = (task) => `${task.rev}${isAsFailing(task) ? " failing" : ""}`;

@@ -36,10 +36,9 @@ function countOf({ zoom, start, isWhole }) {
 
 // So many steps later.
 function stepped(date, step, count) {
+  if (LENGTH[step]) return new Date(date.getTime() + count * LENGTH[step]); // elapsed time, as the server counts
   const moved = new Date(date);
-  if (step === "minute") moved.setMinutes(moved.getMinutes() + count);
-  else if (step === "hour") moved.setHours(moved.getHours() + count);
-  else moved.setDate(moved.getDate() + count);
+  moved.setDate(moved.getDate() + count);
   return moved;
 }
 

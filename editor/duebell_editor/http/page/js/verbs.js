@@ -9,6 +9,9 @@ import { tell } from "./state.js";
 import { ZONE, full, moment, near, nearby, relative } from "./time.js";
 import { complain, toast } from "./toast.js";
 
+// Whether a move to its due date restores the task: it has not been tried, and is not late.
+const canMoveBack = (task) => !task.attempt && new Date(task.due) > new Date();
+
 const post = (id, verb, rev, body) => ask("POST", taskPath(id, verb), { rev, body });
 
 // Each applies its verb. Returns [the text to say, a function that undoes it, if it can be undone]; [] if the viewer
@@ -18,7 +21,7 @@ const VERBS = {
     const now = await post(task.id, "run_now", task.rev);
     return [
       `${task.id} runs in the next minute or two`,
-      !task.recurrence && (() => post(task.id, "move", now.rev, { due: task.due })),
+      !task.recurrence && canMoveBack(task) && (() => post(task.id, "move", now.rev, { due: task.due })),
     ];
   },
   async pause(task) {
@@ -87,7 +90,7 @@ async function move(task, due) {
   const now = await post(task.id, "move", task.rev, { due });
   toast(`${task.id} is now due ${nearby(new Date(due))}`, {
     about: task.id,
-    undo: () => undone(task, () => post(task.id, "move", now.rev, { due: task.due })),
+    undo: canMoveBack(task) ? () => undone(task, () => post(task.id, "move", now.rev, { due: task.due })) : undefined,
   });
   tell("changed", task.id);
 }

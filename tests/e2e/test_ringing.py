@@ -54,9 +54,10 @@ def test_a_rule_that_really_fires_runs_what_is_due(stack: EmbeddedStack, stack_e
     # Then the worker has measured the parts of its lateness, by the event of the ring
     why = editor.why(of("done"))
     assert why.cause is WaitCause.STARTED
-    assert why.lateness
-    assert why.lateness.rounding + why.lateness.ring + why.lateness.start > 0, why
-    assert sum(astuple(why.lateness)) == editor.get(of("done")).lateness_ms
+    if (late := editor.get(of("done")).lateness_ms or 0) >= 1_000:  # of less, no parts are kept
+        assert why.lateness
+        assert why.lateness.rounding + why.lateness.ring + why.lateness.start > 0, why
+        assert sum(astuple(why.lateness)) == late
 
     # Then each is what it should be
     done = editor.get(of("done"))

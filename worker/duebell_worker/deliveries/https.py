@@ -155,6 +155,10 @@ class _Limited(io.RawIOBase):
         super().close()
 
 
+#: Answers that come before the one that counts; http.client skips those of status 100 only.
+_INTERIM = {102, 103}
+
+
 class _Answer(HTTPResponse):
     """An answer that is read within its time."""
 
@@ -165,9 +169,9 @@ class _Answer(HTTPResponse):
         received.close()
 
     def _read_status(self) -> tuple[str, int, str]:
-        while True:  # http.client skips interim answers of status 100 only
+        while True:
             version, status, reason = super()._read_status()  # type: ignore[misc]
-            if not 102 <= status < 200:  # noqa: PLR2004
+            if status not in _INTERIM:
                 return version, status, reason
             http.client.parse_headers(self.fp)
 

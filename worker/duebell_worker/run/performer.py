@@ -262,10 +262,7 @@ class Performer:
                 value = action.handle(task)
                 if action.keep_result:
                     attempt.result = result_of(value)
-        except BaseException as raised:  # no action may end the run, not even by sys.exit
-            is_main = threading.current_thread() is threading.main_thread()
-            if isinstance(raised, KeyboardInterrupt) and is_main:  # by Ctrl-C, in a test
-                raise
+        except BaseException as raised:  # noqa: BLE001 (no action may end the run, not even by sys.exit)
             error = raised
         finally:
             STOPPING.reset(token)

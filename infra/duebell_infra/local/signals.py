@@ -36,11 +36,11 @@ def ended_by_signal() -> Iterator[None]:
 def at_each_signal(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Call the handler inside at Ctrl-C, SIGTERM, or when the terminal goes away. For the main thread.
 
-    At the end the signals get back the handlers that they had. An ignored signal stays ignored: nohup ignores
-    SIGHUP.
+    At the end the signals get back the handlers that they had. If nohup ignores the end of the terminal, it
+    stays ignored.
     """
-    ignored = {each for each in _SIGNALS if signal.getsignal(each) is signal.SIG_IGN}
-    before = {each: signal.signal(each, handler) for each in _SIGNALS if each not in ignored}
+    kept = {each for each in _SIGNALS if each.name == "SIGHUP" and signal.getsignal(each) is signal.SIG_IGN}
+    before = {each: signal.signal(each, handler) for each in _SIGNALS if each not in kept}
     try:
         yield
     finally:

@@ -106,6 +106,7 @@ def test_a_signal_in_the_middle_of_a_request_ends_the_server(
     def ask_it(url: str) -> None:
         answers.append(clients.submit(ask, f"{url}api/tasks"))
 
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # these tests may run under nohup
     # When it serves, it answers and ends, and the caller's handler is told at last
     with ThreadPoolExecutor(1) as clients, pytest.raises(Ended), ended_by_signal():
         serve(editor, port=0, started=ask_it)

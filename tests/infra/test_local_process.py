@@ -185,3 +185,10 @@ def test_a_port_that_somebody_has_is_refused_with_the_option_that_chooses_anothe
         port = taken.getsockname()[1]
         with pytest.raises(EmbeddedStackFailed, match=rf"port {port} cannot be used \(.*\): .* --stack-port"):
             refuse_taken(port, option="--stack-port")
+
+
+def test_what_nohup_ignores_ends_nothing() -> None:
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with ended_by_signal():
+        signal.raise_signal(signal.SIGHUP)
+    signal.signal(signal.SIGHUP, former)

@@ -1,6 +1,5 @@
 """The user's input in messages: quoted, cut short, and with the known name that it is most like."""
 
-import shlex
 from collections.abc import Callable, Collection
 
 #: The most characters of the input that a message repeats.
@@ -37,7 +36,9 @@ def in_brief(error: object) -> str:
 
 def as_argument(text: str) -> str:
     """The text as the last argument of a shell command: also one that begins as an option does."""
-    return f"{'-- ' if text.startswith('-') else ''}{shlex.quote(text)}"
+    from shlex import quote  # noqa: PLC0415 (for a message only)
+
+    return f"{'-- ' if text.startswith('-') else ''}{quote(text)}"
 
 
 def nearest(name: object, names: Collection[str], *, likeness: float = 0.6) -> str | None:

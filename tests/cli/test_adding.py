@@ -142,7 +142,8 @@ def test_chunks_are_written_before_the_next_is_read(
 ) -> None:
     # Given chunks of two, and someone who ends it at the second
     monkeypatch.setattr(add_file, "_CHUNK", 2)
-    calls = mock.Mock(side_effect=[mock.DEFAULT, KeyboardInterrupt], wraps=editor.add_many)
+    ends = [mock.DEFAULT, mock.DEFAULT, KeyboardInterrupt]  # the first call checks all of them
+    calls = mock.Mock(side_effect=ends, wraps=editor.add_many)
     given = "\n".join(line(f"t{number}") for number in range(5))
     with mock.patch.object(editor, "add_many", calls):
         status, out, err = duebell("add", "--from", "-", stdin=given)

@@ -52,7 +52,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "add": {"action": "act", "due": HOUR},
     "add_one": {"task": {"action": "act", "due": HOUR}},
     "add_many": {"tasks": [{"action": "act", "due": HOUR}]},
-    "check_tasks": {"tasks": [{"action": "act", "due": HOUR}]},
     "get": {"id": "one"},
     "find": {"prefix": "on"},
     "list": {},

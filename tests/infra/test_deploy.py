@@ -92,8 +92,10 @@ def test_deliveries_and_what_follows_are_parameters_that_nobody_gives(deployed: 
     assert f"delivery: remind to {QUEUE}" in said
     assert (applied["DeliveryQueues"], applied["IntakeVisibility"]) == (QUEUE, "601")
     assert json.loads(applied["Deliveries"]) == {"remind": {"to": QUEUE}}
-    for name in ("Deliveries", "DeliveryQueues", "VersionKey", "IntakeVisibility"):
-        with pytest.raises(InvalidDeployment, match=f"{name} follows from others: leave it out$"):
+    set_by = {"Deliveries": "--deliver", "Worker": "--actions", "Runtime": "--python"}
+    for name in (*set_by, "DeliveryQueues", "VersionKey", "IntakeVisibility", "ExistingTable"):
+        how = f"is set by {set_by[name]}" if name in set_by else "follows from others"
+        with pytest.raises(InvalidDeployment, match=f"{name} {how}: leave it out$"):
             deployed(lambda: None, before=UPDATE, parameters={name: "x"})
 
 

@@ -56,7 +56,6 @@ def everything_an_editor_does(editor: Any, fail: Callable[[], object]) -> None:
     editor.add("act", due=HOUR, id="a")
     editor.add("act", due=HOUR, id="a", if_exists="replace")
     editor.add_one({"action": "act", "due": HOUR, "id": "a"}, if_exists="keep")
-    editor.check_tasks([{"action": "act", "due": HOUR}])
     editor.add_many({"action": "act", "due": HOUR * number, "id": f"m{number}"} for number in range(1, 4))
     editor.add("act", schedule="rate(1 hour)", id="r")
     editor.get("a")

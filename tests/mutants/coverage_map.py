@@ -56,7 +56,8 @@ class CoverageMap(msgspec.Struct):
 
         What no test calls may be called at import: then the tests that are named by the file are taken, and
         those that call any of its functions. If another process runs it, the tests of a file which names it.
-        What is done at import may show in the modules that import it, too: tests of these come last.
+        A change of code that runs at import may also break the modules that import the file. Their tests
+        come last.
         """
         own = f"/test_{Path(file).stem}.py"
         tests = [test for test, called in self.calls.items() if (file, function) in called]

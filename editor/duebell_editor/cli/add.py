@@ -124,7 +124,7 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
 def _refused(editor: Editor, tasks: Mapping[int, NewTask], policy: dict[str, Any]) -> dict[int, InvalidTask]:
     """The errors of the tasks that cannot be added so, by the numbers of their lines."""
     try:
-        editor.check_tasks(tasks.values(), **policy)
+        editor.add_many(tasks.values(), **policy, dry_run=True)
     except InvalidTask as error:
         numbers = list(tasks)
         return {numbers[place]: one for place, one in errors_by_place(error).items()}

@@ -245,21 +245,13 @@ def _cell(name: str, value: Any, now: datetime) -> str:
     return local(value) if isinstance(value, datetime) else in_one_line(in_words(name, value, now))
 
 
-#: Payloads and results that are not shown.
-_EMPTY: tuple[object, ...] = ({}, [])
-
-
 def in_words(name: str, value: Any, now: datetime) -> str:
     """A value of a JSON answer, for people; empty if it is null, empty or false.
 
     Numbers of a field whose name ends with `_ms`, and the parts of a lateness, are milliseconds. They are
     shown in seconds.
     """
-    if (
-        name in {"payload", "result"}
-        and isinstance(value, int | float | Mapping | list)
-        and value not in _EMPTY
-    ):
+    if name in {"payload", "result"} and not isinstance(value, str) and value not in ({}, [], None):
         return json.dumps(value, ensure_ascii=False, indent=2)
     words = str(value)
     match value:

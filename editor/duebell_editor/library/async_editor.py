@@ -76,7 +76,6 @@ class AsyncEditor:
     changes = _coroutine(Editor.changes)
     dead_letters = _coroutine(Editor.dead_letters)
     delete_dead_letters = _coroutine(Editor.delete_dead_letters)
-    check_tasks = _coroutine(Editor.check_tasks)
     close_batch = _coroutine(Editor.close_batch)
     doctor = _coroutine(Editor.doctor)
     ensure_armed = _coroutine(Editor.ensure_armed)

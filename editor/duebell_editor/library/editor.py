@@ -401,16 +401,28 @@ class Editor:
         *,
         if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
         max_wait: timedelta | None = None,
+        dry_run: bool = False,
     ) -> AddReport:
         """Add any number of tasks, and arm once. Each is a NewTask, or a mapping with the arguments of `add`.
 
         All are checked before any is written, and InvalidTask names the first that is wrong. The report has
         the ids of the stored tasks, and the failures while writing (an id that is taken, AWS not answering).
-        `if_exists` and `max_wait` are as in `add`, for all of them. Raises NotArmed, with the report as its
-        `report`, when tasks are stored and the rule could not be confirmed.
+        `if_exists` and `max_wait` are as in `add`, for all of them. With `dry_run` they are only checked, and
+        the report is empty. Raises NotArmed, with the report as its `report`, when tasks are stored and the
+        rule could not be confirmed.
         """
         policy = Policy.of(if_exists, max_wait)
-        every, chosen = self._all_made(tasks, policy)
+        chosen: set[str] = set()
+
+        def check(given: NewTask) -> Task:
+            is_generated = given.get("id") is None
+            task = policy.first(self._made(given), is_generated=is_generated)
+            chosen.update([] if is_generated else [task.id])
+            return task
+
+        every = check_all(tasks, check)
+        if dry_run:
+            return AddReport(added=())
         members = [task for task in every if task.batch is not None]
         if not members:
             return self._adder.add_many(every, chosen, policy)
@@ -418,19 +430,6 @@ class Editor:
         report = self._adder.add_many(others, chosen, policy)
         places = {task.id: place for place, task in enumerate(every)}
         return report.with_other(self._joiner.add(members, policy), places)
-
-    def check_tasks(
-        self,
-        tasks: Iterable[NewTask | Mapping[str, Any]],
-        *,
-        if_exists: IfExists | Literal["fail", "keep", "replace", "push"] = IfExists.FAIL,
-        max_wait: timedelta | None = None,
-    ) -> None:
-        """Check tasks as `add_many` does, and write nothing.
-
-        Raises InvalidTask for the first that is wrong; its `every` has the errors of all.
-        """
-        self._all_made(tasks, Policy.of(if_exists, max_wait))
 
     def backfill(
         self,
@@ -824,20 +823,6 @@ class Editor:
         from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
 
         return (self._store.read(Calendars) or Calendars()).calendars
-
-    def _all_made(
-        self, tasks: Iterable[NewTask | Mapping[str, Any]], policy: Policy
-    ) -> tuple[Sequence[Task], set[str]]:
-        """The checked tasks, and those of their ids that were chosen, not generated. Raises InvalidTask."""
-        chosen: set[str] = set()
-
-        def check(given: NewTask) -> Task:
-            is_generated = given.get("id") is None
-            task = policy.first(self._made(given), is_generated=is_generated)
-            chosen.update([] if is_generated else [task.id])
-            return task
-
-        return check_all(tasks, check), chosen
 
     def _made(self, given: NewTask) -> Task:
         """The checked and signed task of these arguments, with its trace context. Raises InvalidTask."""

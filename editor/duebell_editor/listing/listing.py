@@ -125,13 +125,23 @@ def _page(found: Sequence[tuple[Key, Task]], which: Filter, *, cursor: Position 
 def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> Page:
     """A page of the tasks whose ids start with `prefix`, of any status, in order of their ids' UTF-8.
 
-    Each lane is read with one call, which may stop before the lane's last task. Then the page ends at the
-    earliest id at which a call stopped, and the cursor is that id.
+    A page is only empty if no task is left.
     """
     if not prefix:
         raise InvalidQuery("prefix", "must not be empty: say how the ids begin")
     if cursor is not None and not 1 <= len(cursor.encode(errors="replace")) <= LONGEST_KEY:
         raise wrong_cursor()
+    page = _named(queue, prefix, limit, cursor)
+    while not page.tasks and page.cursor is not None:  # all that was read has expired
+        page = _named(queue, prefix, limit, page.cursor)
+    return page
+
+
+def _named(queue: Queue, prefix: str, limit: int, cursor: str | None) -> Page:
+    """The next page, read with one call of each lane, which may stop before the lane's last task.
+
+    Then the page ends at the earliest id at which a call stopped, and the cursor is that id.
+    """
     lanes = range(queue.lanes_now())
     found = queue.parallel.all(
         lambda lane: queue.store.named(lane, prefix, after=cursor, most=limit + 1), lanes
@@ -142,10 +152,7 @@ def find_tasks(queue: Queue, prefix: str, *, limit: int, cursor: str | None) -> 
         known |= {task.id.encode(): queue.known(task) for task in tasks if not task.has_expired(now)}
     ids = sorted(id for id in known if not ends or id <= min(ends))
     last = ids[limit - 1] if len(ids) > limit else min(ends, default=None)
-    page = Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())
-    if page.tasks or page.cursor is None:
-        return page
-    return find_tasks(queue, prefix, limit=limit, cursor=page.cursor)  # an empty page would look like the end
+    return Page(tasks=tuple(known[id] for id in ids[:limit]), cursor=None if last is None else last.decode())
 
 
 def _keys(queue: Queue, which: Filter) -> Iterator[Key]:

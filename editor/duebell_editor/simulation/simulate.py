@@ -174,9 +174,7 @@ def simulate(
     openings = [opens for one in limited.values() if (opens := one.closed_until(until))]
     held_to = max([until, *openings, *(one.line for one in semaphores.values())])
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until], held_to)
-    limits_now = {
-        one.action: known.of(one.action, declared_limit(one.action, worker)) for one in (*tasks, *add)
-    }
+    limits_now = {one.action: limited.get(one.action, Limit()) for one in (*tasks, *add)}
     for action in proposed.keys() - limits_now.keys():
         check_is_known(action, worker)
     if unknown := sorted(spreads.keys() - {task.id for task in tasks if task.recurrence}):

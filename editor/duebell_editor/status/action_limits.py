@@ -77,9 +77,9 @@ def pause_of(limit: ActionLimit) -> tuple[str, str]:
     """The pause of an action in words, and what to do to end it."""
     by = f" by {limit.changed_by}" if limit.changed_by else ""
     since = f" since {render(limit.since)}{by}" if limit.since else ""
-    zeros = [name for name in ("at-most", "per-second") if getattr(limit, name.replace("-", "_")) == 0]
-    others = " and ".join(f"another `--{name}`" for name in zeros)
-    way_out = f"`duebell limit {quote(limit.action)} --as-declared`, or {others}, ends the pause"
+    options = {"another `--at-most`": limit.at_most, "another `--per-second`": limit.per_second}
+    other = " and ".join(option for option, value in options.items() if value == 0)
+    way_out = f"`duebell limit {quote(limit.action)} --as-declared`, or {other}, ends the pause"
     return f"action {quoted(limit.action)} is paused{since}", way_out
 
 

@@ -22,8 +22,7 @@ from duebell_shared.quoting import quoted
 from .deliveries import DELIVERIES, LISTS, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
-    INTAKE_VISIBILITY,
-    VERSION_KEY,
+    NOT_BY_NAME,
     check_scheduler_name,
     environment_of,
     intake_visibility,
@@ -61,8 +60,8 @@ GIVEN = {
 
 #: The parameters that the construct sets itself.
 _OURS = {
-    *("Architecture", "CodeBucket", "CodeKey", "Environment", "ExistingTable", "Name", "Runtime", "Worker"),
-    *(DELIVERIES, VERSION_KEY, "Intake", INTAKE_VISIBILITY, *LISTS.values()),
+    *NOT_BY_NAME,
+    *("Environment", "Intake", DELIVERIES, *LISTS.values()),
 }
 
 

@@ -26,7 +26,8 @@ from .bells import arm_before_removal, arm_this_bell, keep_other_bell, next_step
 from .deliveries import DELIVERIES, LISTS, Deliveries, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
-    INTAKE_VISIBILITY,
+    NOT_BY_NAME,
+    PARAMETERS,
     VERSION_KEY,
     check_parameters,
     check_scheduler_name,
@@ -150,24 +151,12 @@ def _arm(backend: Backend, parameters: Mapping[str, str], *, say: Callable[[str]
         say(step)
 
 
-#: Parameters that options of their own set.
-_OF_OPTIONS = {
-    "Name": "--name",
-    "Worker": "--actions",
-    "CodeBucket": "--bucket",
-    "Runtime": "--python",
-    "Architecture": "--architecture",
-}
-
-
 def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
     """The parameters that are given now or were before. Raises InvalidDeployment if one cannot be right."""
-    ours = {DELIVERIES, *LISTS.values(), VERSION_KEY, INTAKE_VISIBILITY, "CodeKey", "ExistingTable"}
-    for name, option in _OF_OPTIONS.items():
-        if name in deployment.parameters:
-            raise InvalidDeployment("parameters", f"{name} is set by {option}: leave it out")
-    if derived := sorted(deployment.parameters.keys() & ours):
-        raise InvalidDeployment("parameters", f"{derived[0]} follows from others: leave it out")
+    for name in sorted(deployment.parameters.keys() & {DELIVERIES, *LISTS.values(), *NOT_BY_NAME}):
+        option = PARAMETERS[name].option
+        how = f"is set by {option}" if option else "follows from others"
+        raise InvalidDeployment("parameters", f"{name} {how}: leave it out")
     given = {**before, **deployment.parameters}
     check_parameters(given)
     if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
@@ -250,24 +239,18 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     return Target(python=python, architecture=architecture)
 
 
-#: Variables that lead the worker to its queue: the stack sets them.
-_OF_THE_STACK = {
-    *("DUEBELL_TABLE", "DUEBELL_RULE", "DUEBELL_FUNCTION", "DUEBELL_WORKER", "DUEBELL_DELIVERIES"),
-    *("DUEBELL_ENVIRONMENT", "DUEBELL_INTAKE", "AWS_REGION", "AWS_DEFAULT_REGION"),
-}
-
-
 def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
     """The actions' own environment. Raises InvalidDeployment if the worker could not read it."""
     try:
         given = msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
     except msgspec.MsgspecError as error:
         raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
+    of_the_stack = {"AWS_REGION", "AWS_DEFAULT_REGION", *re.findall(r"\bDUEBELL_\w+(?=:)", template_text())}
     for name, value in given.items():
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _OF_THE_STACK or "\0" in value:
-            raise InvalidDeployment(
-                "Environment", f"cannot set {quoted(name)}: it is the stack's, or no name"
-            )
+        if name in of_the_stack:
+            raise InvalidDeployment("Environment", f"cannot set {name}: the stack sets it")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or "\0" in value:
+            raise InvalidDeployment("Environment", f"cannot set {quoted(name)}: no variable can be so")
     return given
 
 

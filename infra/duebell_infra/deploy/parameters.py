@@ -313,6 +313,12 @@ def check_parameters(given: Mapping[str, str]) -> None:
 #: Names of parameters of the template.
 SNAP_START, VERSION_KEY, INTAKE_VISIBILITY = "SnapStart", "VersionKey", "IntakeVisibility"
 
+#: The parameters that no user sets by name: options of their own set them, or they follow from others.
+NOT_BY_NAME = {
+    *("Architecture", "CodeBucket", "CodeKey", "ExistingTable", "Name", "Runtime", "Worker"),
+    *(VERSION_KEY, INTAKE_VISIBILITY),
+}
+
 #: The alias in the templates. It leads to the newest version.
 _ALIAS = "live"
 

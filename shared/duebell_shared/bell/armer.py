@@ -299,18 +299,13 @@ class Armer(msgspec.Struct, eq=False):
                 raise head
             heads[lane] = head
         limits = self.store.read(Limits)
-        calendars = None
-        if damaged:
-            from duebell_shared.schedules.calendars import Calendars  # noqa: PLC0415 (few queues have some)
-
-            calendars = self.store.read(Calendars)
         in_use = [lane + 1 for lane, head in heads.items() if head != NEVER]
         made = ArmingRecord(
             lanes=tuple(Lane(due=heads[lane]) for lane in range(max(lanes, *in_use, 0))),
             head_start=damaged.head_start if damaged and damaged.lanes else self.head_start,
             earlier=damaged.earlier if damaged else (),
             limits=limits.rev if limits else 0,
-            calendars=len(calendars.calendars) if calendars else 0,
+            calendars=damaged.calendars if damaged else 0,
         )
         return self.store.swap_record(damaged, made) or self.read()
 

@@ -22,7 +22,7 @@ from duebell_shared.tasks.checks import Count, Milliseconds
 #: The failed attempts that a task remembers.
 MAX_FAILURES = 10
 
-#: The most characters of an error in a line, and the most bytes within JSON: a character takes up to six.
+#: The most characters of a shortened error, and the most bytes within JSON: a character takes up to six.
 _ERROR_CHARACTERS, _ERROR_BYTES = 300, 600
 
 #: The most bytes within JSON of a failure in full. All that a task keeps must fit beside the largest payload:
@@ -112,7 +112,7 @@ class Occurrence(msgspec.Struct, frozen=True, kw_only=True):
 MAX_PACKED = 600
 
 #: The characters that are kept of each error: the first of these numbers with which all errors fit.
-_ERROR_LENGTHS = (300, 120, 60, 25, 10, 0)
+_ERROR_LENGTHS = (_ERROR_CHARACTERS, 120, 60, 25, 10, 0)
 
 
 def bounded_occurrences(occurrences: Sequence[Occurrence]) -> tuple[Occurrence, ...]:

@@ -41,21 +41,18 @@ _TEMPORARY = re.compile(
     "|unavailable|serviceexception|conflict|notready|clienttoken|signature|incompleterecord"
 )
 
-#: The same for codes that have several meanings, by a part of the message.
-_BY_MESSAGE = (
-    (_KEY, "accessdenied", r"\bkms\b"),
-    (_ROLES, "", "iam:PassRole"),
-    (_CLUSTER, "^clusternotfound", ""),
-    (_ABSENT, "^clientexception$", "not found"),
-)
-
-#: Permanent refusals: the text of the error, the codes of AWS that mean it, and the HTTP status.
+#: Permanent refusals: the text of the error, the codes of AWS that mean it together with these words of the
+#: message, and the HTTP status that means it alone.
 _PERMANENT = (
-    (_KEY, "^kms", None),
-    (_DENIED, "accessdenied|authorizationerror|notauthorized|unauthorized|forbidden", HTTPStatus.FORBIDDEN),
-    (_ABSENT, "nonexistent|notfound|notexist|nosuch", HTTPStatus.NOT_FOUND),
-    (_LARGE, "toolong|toolarge", HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
-    (_INVALID, "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure", None),
+    (_KEY, "^kms", "", None),
+    (_KEY, "accessdenied", r"\bkms\b", None),
+    (_ROLES, "accessdenied", "iam:PassRole", None),
+    (_DENIED, "accessdenied|authorizationerror|authorized|forbidden", "", HTTPStatus.FORBIDDEN),
+    (_CLUSTER, "^clusternotfound", "", None),
+    (_ABSENT, "^clientexception", "not found", None),
+    (_ABSENT, "nonexistent|notfound|notexist|nosuch", "", HTTPStatus.NOT_FOUND),
+    (_LARGE, "toolong|toolarge", "", HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (_INVALID, "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure", "", None),
 )
 
 
@@ -95,11 +92,9 @@ def _why(answer: Answer) -> str | None:
         or _TEMPORARY.search(code)
     ):
         return None
-    for why, codes, words in _BY_MESSAGE:
-        if re.search(codes, code) and re.search(words, answer.message, re.IGNORECASE):
-            return why
-    for why, codes, status in _PERMANENT:
-        if re.search(codes, code) or answer.status == status:
+    for why, codes, words, status in _PERMANENT:
+        is_meant = re.search(codes, code) and re.search(words, answer.message, re.IGNORECASE)
+        if is_meant or answer.status == status:
             return why
     return _INVALID if answer.is_senders else None
 

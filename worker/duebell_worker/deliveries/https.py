@@ -8,14 +8,13 @@ https://urllib3.readthedocs.io/en/stable/reference/urllib3.util.html#urllib3.uti
 
 import hashlib
 import hmac
-import http.client
 import io
 import re
 import socket
 from collections.abc import Mapping
 from datetime import datetime
 from functools import cache
-from http.client import HTTPResponse
+from http.client import HTTPResponse, parse_headers
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -170,10 +169,10 @@ class _Answer(HTTPResponse):
 
     def _read_status(self) -> tuple[str, int, str]:
         while True:
-            version, status, reason = super()._read_status()  # type: ignore[misc]
+            version, status, reason = super()._read_status()  # type: ignore[misc]  # http.client has no hook
             if status not in _INTERIM:
                 return version, status, reason
-            http.client.parse_headers(self.fp)
+            parse_headers(self.fp)
 
 
 class _Connection(HTTPConnection):

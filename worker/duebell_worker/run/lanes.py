@@ -43,7 +43,10 @@ _UNREADABLE = timedelta(minutes=5)
 
 
 class Call(StrEnum):
-    """The kinds of calls for a lane. One kind may be refused while another is answered."""
+    """The kinds of calls for a lane. One kind may be refused while another is answered.
+
+    COPY are the reads that tell whether a task in an earlier lane is a stray copy.
+    """
 
     READ = "read"
     HEAD = "head"

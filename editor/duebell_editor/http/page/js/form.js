@@ -465,7 +465,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   }
 
   // Takes over the changes of others. False if the viewer must decide first: they are in a shown field, or the task
-// cannot be changed any more.
+  // cannot be changed any more.
   function meet(now) {
     const rows = differences(all, before, valuesOf(fields(now)));
     const isOver = !now.can.includes("update");

@@ -95,7 +95,7 @@ const UNTIL = { from: (text) => iso(text, -MILLISECOND), to: (instant) => local(
 function read() {
   const { action, by, search, when, after, before } = byId("filters").elements;
   // An input shows no seconds and no offset: a filter that it shows already stays.
-  const between = when.value !== BETWEEN ? {} : {
+  const between = {
     after: after.value === local(filters.after) ? filters.after : iso(after.value),
     before: before.value === UNTIL.to(filters.before) ? filters.before : UNTIL.from(before.value),
   };
@@ -105,7 +105,7 @@ function read() {
     action: action.value.trim(),
     ...searchFor(by.value, search.value.trim()),
     when: when.value,
-    ...between,
+    ...(when.value === BETWEEN && between),
   });
 }
 

@@ -142,7 +142,7 @@ def test_no_look_costs_more_than_some_calls(
         assert set(backend.store.insert_many(past[first : first + AT_ONCE])) == {True}
     # And that this is more than are read at once
     for module in (timelines, histories):
-        monkeypatch.setattr(module, "PAGE", 50)
+        monkeypatch.setattr(module, "LARGEST_PAGE", 50)
     for name, look in LOOKS.items():
         calls.clear()
         look(editor)

@@ -29,7 +29,7 @@ from duebell_infra.deploy.parameters import PARAMETERS
 from duebell_infra.deploy.stack import template_text
 from duebell_infra.verify import account
 from duebell_shared import settings
-from duebell_shared.aws import intake_queue
+from duebell_shared.aws import sqs
 from duebell_shared.bell import armer, arming, bell, run_rules
 from duebell_shared.bell.expression import ECHOES, LEAD, SENTINEL, expression_at
 from duebell_shared.limits import limits
@@ -218,7 +218,7 @@ PLACES = [
     f"http: ended tasks within {N(in_script('frame', 'COSTLY_EVERY_MS') / 1000)} seconds",
     f"http: A {N(in_script('rows', 'AT_ONCE')):w} at a time, with progress",
     f"deliveries: first {N(https._MOST_SHOWN)} characters, without the path",
-    f"deliveries: keeps a batch below {N(intake_queue._BATCH_BYTES / 1024)} KiB",
+    f"deliveries: keeps a batch below {N(sqs._BATCH_BYTES / 1024)} KiB",
     f"deliveries: up to a {N(attempts._IN_BATCHES):w} deliveries are under way beside them",
     f"deliveries: Your endpoint has {N(https._ANSWER)} seconds for the whole answer",
     f"deliveries: A secret is read again after {N(deliverer._KEPT, MINUTE):w} minutes",
@@ -285,7 +285,7 @@ PLACES = [
     f"limits: costs {N(RETRIED)} write units more",
     f"deliveries: only delivers in batches claims {N(AT_ONCE)} tasks",
     f"security: `add_many` inserts {N(AT_ONCE)} tasks with one call",
-    f"deliveries: `SendMessageBatch`, {N(intake_queue.MOST_ENTRIES):w} at a time",
+    f"deliveries: `SendMessageBatch`, {N(sqs.MOST_ENTRIES):w} at a time",
     f"deliveries: | {FAILURES} | the task fails at once |",
     f"deliveries: A payload may have {N(payload.MAX_BYTES / 1024)} KB",
     f"how-to/django: {N(payload.MAX_BYTES / 1024)} KB at most",

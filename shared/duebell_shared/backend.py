@@ -15,7 +15,7 @@ from duebell_shared.bell.armer import Function
 
 from .aws.alarms import Alarms
 from .aws.aws_session import client_maker, is_here
-from .aws.intake_queue import Sqs
+from .aws.sqs import Sqs
 from .bell.armer import Armer
 from .bell.bell import CALL_LIMIT, Bell, BellKind, RingSchedule, Rule
 from .errors import InvalidSettings

@@ -57,9 +57,7 @@ def fill(session: boto3.Session) -> None:
     send(session, "duebell-failed-runs", "[]")
 
 
-def test_dead_letters_are_listed_with_their_reasons_and_stay(
-    duebell: Duebell, session: boto3.Session
-) -> None:
+def test_dead_letters_are_listed_with_reasons_and_stay(duebell: Duebell, session: boto3.Session) -> None:
     assert duebell("dead-letters") == (0, "", "nothing found\n")
     fill(session)
     for _ in range(2):  # nothing is hidden when it was listed
@@ -91,9 +89,7 @@ def test_a_ring_that_is_lost_meanwhile_stays(
     assert bodies(session, "duebell-lost-rings") == ["second"]
 
 
-def test_they_are_sent_back_and_one_or_all_of_a_queue_are_deleted(
-    duebell: Duebell, session: boto3.Session
-) -> None:
+def test_they_are_sent_back_and_one_or_all_are_deleted(duebell: Duebell, session: boto3.Session) -> None:
     fill(session)
     assert lines(duebell("dead-letters", "--redrive", "intake", "--json").out) == [{"redriven": 1}]
     assert bodies(session, f"{INTAKE}-dead-letters") == []

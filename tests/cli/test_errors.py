@@ -146,9 +146,7 @@ NAMES = PROGRAM.list_commands(None)
 
 
 @pytest.mark.parametrize("command", NAMES)
-def test_each_command_has_a_summary_of_one_line_and_examples_that_it_takes(
-    duebell: Duebell, command: str
-) -> None:
+def test_each_command_has_a_summary_of_one_line_and_valid_examples(duebell: Duebell, command: str) -> None:
     # Given the help of a command
     status, out, _ = duebell(command, "-h")
     assert status == 0

@@ -141,9 +141,7 @@ def test_a_run_that_dies_with(each_call: Worlds, ids: tuple[str, ...], *, fails:
 @pytest.mark.parametrize(
     ("recurs", "fails"), [(False, True), (True, False), (True, True)], ids=["once", "recurring", "failing"]
 )
-def test_a_run_that_dies_with_a_task_that_has_follow_ups(
-    each_call: Worlds, *, fails: bool, recurs: bool
-) -> None:
+def test_a_run_dies_with_a_task_that_has_follow_ups(each_call: Worlds, *, fails: bool, recurs: bool) -> None:
     often = {"schedule": "rate(30 minutes)", "max_runs": 2, "missed": "all"}
     when: dict[str, Any] = often if recurs else {"due": SOON}
     then = Then("note", {"fails": False}, result_as="after")
@@ -329,9 +327,7 @@ def batch_is_well(now: Scene) -> None:
 
 
 @pytest.mark.parametrize("make", [batch, one_by_one, of_what_is_there])
-def test_an_editor_that_dies_while_it_makes_a_batch(
-    each_call: Worlds, make: Callable[[Editor], object]
-) -> None:
+def test_an_editor_dies_while_it_makes_a_batch(each_call: Worlds, make: Callable[[Editor], object]) -> None:
     for now in each_call(Scene):
         if make is of_what_is_there:
             for place, due in enumerate((0, 20, 90), 1):

@@ -176,9 +176,7 @@ def test_a_bus_gets_envelopes(worker: Worker, editor: Editor, clock: Clock, call
     assert calls["PutEvents"] == 1
 
 
-def test_a_state_machine_is_started_once_for_an_occurrence(
-    worker: Worker, editor: Editor, clock: Clock
-) -> None:
+def test_a_state_machine_starts_once_for_an_occurrence(worker: Worker, editor: Editor, clock: Clock) -> None:
     machines = boto3.client("stepfunctions", region_name=REGION)
     arn = machines.create_state_machine(
         name="reminding",

@@ -50,9 +50,7 @@ def test_the_whole_way(deployer: Deployer) -> None:
     assert deployer.name not in [rule["Name"] for rule in rules]
 
 
-def test_a_failure_gives_the_reasons_and_a_way_out(
-    deployer: Deployer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_gives_reasons_and_a_way_out(deployer: Deployer, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         broken = re.sub("Qualifier: .*", "Qualifier: missing", template_text())
         patch.setattr(module, "template_text", lambda: broken)

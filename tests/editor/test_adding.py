@@ -123,9 +123,7 @@ def test_adding_again_what_is_overdue_sets_a_rule_that_missed_its_minute(schedul
     assert scheduler.events.expression == SetFor(safe)
 
 
-def test_many_are_stored_in_order_and_the_rule_is_set_once(
-    editor: Editor, backend: Backend, calls: Calls
-) -> None:
+def test_many_are_stored_in_order_and_arm_once(editor: Editor, backend: Backend, calls: Calls) -> None:
     # Given a generator of tasks, each due before the one before it
     given = (
         NewTask(action="act", due=DUE - timedelta(minutes=number), payload=number, id=f"task-{number}")

@@ -125,9 +125,7 @@ def test_a_paused_task_comes_back_and_the_rule_with_it(scheduler: Scheduler, one
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_what_is_not_there_or_done_is_not_changed(
-    scheduler: Scheduler, change: Callable[[Editor], Task]
-) -> None:
+def test_what_is_gone_or_done_is_not_changed(scheduler: Scheduler, change: Callable[[Editor], Task]) -> None:
     scheduler.editor.add("act", due=DUE, id="another")
     before = scheduler.snapshot()
     with pytest.raises(TaskNotFound, match="there is no task 'one'"):

@@ -91,7 +91,7 @@ def test_where_one_lane_is_counted_for_all_what_is_due_tonight_is_as_in_the_time
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue_counts, "MOST_COUNTED", 10)
-    monkeypatch.setattr(timeline, "PAGE", 10)
+    monkeypatch.setattr(timeline, "LARGEST_PAGE", 10)
     scheduler.editor.add_many({"action": "act", "due": HOUR, "id": f"t{n}"} for n in range(100))
     status, buckets = scheduler.editor.status(), scheduler.editor.timeline(NOON)
     assert (
@@ -258,7 +258,7 @@ def test_overdue_tasks_of_a_long_queue_are_counted_and_not_estimated(
     scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Given a queue of which one lane is counted for all, and two overdue tasks
-    monkeypatch.setattr(timeline, "PAGE", 10)
+    monkeypatch.setattr(timeline, "LARGEST_PAGE", 10)
     scheduler.editor.add_many({"action": "x", "due": 20 * HOUR} for _ in range(80))
     for id in ("a", "b"):
         scheduler.editor.add("x", due=10 * MINUTE, id=id)

@@ -85,7 +85,7 @@ def test_no_rule_is_made_where_there_is_no_function(session: boto3.Session, conn
     assert [one["Name"] for one in session.client("events").list_rules()["Rules"]] == ["duebell"]
 
 
-def test_a_deleted_schedule_is_put_back_with_its_role_and_armed(
+def test_a_deleted_schedule_comes_back_with_its_role_and_armed(
     session: boto3.Session, connect: Connect
 ) -> None:
     # Given a queue that a schedule wakes the worker for, which somebody deletes
@@ -304,9 +304,7 @@ def test_a_target_that_may_not_be_looked_at_is_unknown_and_no_problem(
     assert ("(AccessDenied)" in unknown.what) is isinstance(failure, ClientError)
 
 
-def test_a_target_is_looked_at_in_its_own_region(
-    editor: Editor, backend: Backend, session: boto3.Session
-) -> None:
+def test_a_target_is_read_in_its_own_region(editor: Editor, backend: Backend, session: boto3.Session) -> None:
     other = "us-west-2"
     session.client("sqs", region_name=other).create_queue(QueueName="made")
     deliver(backend, remind=f"arn:aws:sqs:{other}:123456789012:made")
@@ -332,9 +330,7 @@ def found(editor: Editor) -> Problem | None:
     return next((one for one in problems if one.kind is ProblemKind.UNKNOWN_ACTIONS), None)
 
 
-def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
-    editor: Editor, worker: Worker
-) -> None:
+def test_waiting_tasks_whose_action_no_worker_has_are_counted(editor: Editor, worker: Worker) -> None:
     # Given tasks that were added before the worker was known
     for id, action in (("b", "gone"), ("a", "gone"), ("c", "sell"), ("d", "tick"), ("e", "duebell.verify")):
         editor.add(action, due=HOUR, id=id)
@@ -359,9 +355,7 @@ def test_waiting_tasks_whose_action_no_worker_has_are_counted_by_action(
     assert found(editor) is None
 
 
-def test_nothing_is_said_of_a_worker_that_cannot_start(
-    editor: Editor, worker: Worker, backend: Backend
-) -> None:
+def test_no_word_of_a_worker_that_cannot_start(editor: Editor, worker: Worker, backend: Backend) -> None:
     editor.add("gone", due=HOUR)
     worker.register()
     record = backend.store.read(WorkerRecord)

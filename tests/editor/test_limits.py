@@ -193,9 +193,7 @@ def test_what_waits_for_a_rate_is_told(editor: Editor, scheduler: Scheduler, wor
     assert editor.status().limited == ()
 
 
-def test_the_timeline_tells_what_is_only_looked_at(
-    editor: Editor, scheduler: Scheduler, worker: Worker
-) -> None:
+def test_the_timeline_tells_what_is_only_read(editor: Editor, scheduler: Scheduler, worker: Worker) -> None:
     add(editor, "act", 20)
     editor.limit("act", per_second=0)
     worker.run()
@@ -212,7 +210,7 @@ def test_the_timeline_tells_what_is_only_looked_at(
 def test_the_timeline_of_a_long_queue_tells_it_too(
     editor: Editor, scheduler: Scheduler, worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("duebell_editor.listing.timeline.PAGE", 10)
+    monkeypatch.setattr("duebell_editor.listing.timeline.LARGEST_PAGE", 10)
     add(editor, "act", 100)
     editor.limit("act", per_second=0)
     worker.run()

@@ -218,9 +218,7 @@ def test_a_generated_id_is_looked_for_nowhere(scheduler: Scheduler, monkeypatch:
 
 
 @pytest.mark.parametrize("status", [Status.SCHEDULED, Status.RUNNING])
-def test_a_task_whose_id_is_taken_in_its_new_lane_is_left_and_named(
-    scheduler: Scheduler, status: Status
-) -> None:
+def test_a_task_whose_id_is_taken_in_its_new_lane_stays_named(scheduler: Scheduler, status: Status) -> None:
     # Given a task that another editor has added meanwhile, too
     id = misplaced()[0]
     made = scheduler.editor.add("forgotten", due=HOUR, id=id)

@@ -341,7 +341,7 @@ def test_a_refusal_after_a_lost_answer_is_not_certain_without_a_reservation(refu
 MOVED = next(id for n in range(99) if lane_of(id := f"trial-{n}", 4) != lane_of(id, 16))
 
 
-def test_a_transaction_whose_task_a_relane_moves_is_cancelled_and_can_be_made_again(
+def test_a_transaction_whose_task_a_relane_moves_fails_and_can_be_made_again(
     scheduler: Scheduler,
 ) -> None:
     scheduler.before("transact", lambda: scheduler.editor.relane(16))

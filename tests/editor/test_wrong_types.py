@@ -159,7 +159,7 @@ def test_a_value_of_any_kind_is_taken_or_refused_by_name(
         lambda editor: editor.cancel("one", rev=9),
     ],
 )
-def test_an_error_comes_whole_from_another_process(
+def test_errors_come_whole_from_another_process(
     scheduler: Scheduler, call: Callable[[Editor], object]
 ) -> None:
     [error] = refusals(partial(call, scheduler.editor))

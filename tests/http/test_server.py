@@ -67,9 +67,7 @@ def test_streams_of_changes_end_with_the_server(editor: Editor) -> None:
     assert stream.read().endswith(b": still here\n\n")
 
 
-def test_connections_that_do_not_end_in_time_are_closed(
-    editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connections_that_last_too_long_are_closed(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a shutdown that leaves a connection behind, as one of somebody who does not read
     async def shutdown(self: uvicorn.Server, sockets: list[socket.socket]) -> None:
         for listening in self.servers:

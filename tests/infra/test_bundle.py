@@ -101,7 +101,7 @@ def test_what_cannot_be_compiled_is_in_it_as_it_is(tmp_path: Path) -> None:
     }
 
 
-def test_without_the_targets_python_it_has_no_compiled_files_and_says_so(
+def test_without_the_targets_python_it_has_no_byte_code_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(bundle, "python_for", lambda target: None)

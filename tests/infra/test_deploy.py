@@ -160,7 +160,7 @@ def test_a_failed_update_is_raised_even_if_the_rule_cannot_be_armed(
         deployed(failing, before=UPDATE)
 
 
-def test_a_worker_that_cannot_start_is_raised_with_the_rule_armed(
+def test_a_worker_that_cannot_start_raises_and_the_rule_is_armed(
     deployed: Any, parked: Callable[[], str]
 ) -> None:
     def called(_: boto3.Session, function: str, **__: object) -> None:

@@ -133,9 +133,7 @@ def failing(kind: type, method: str, error: Exception) -> Iterator[None]:
         (Armer, "lower", NotArmed("not confirmed")),
     ],
 )
-def test_a_message_that_may_succeed_later_comes_again(
-    inbox: Inbox, failure: tuple[type, str, Exception]
-) -> None:
+def test_what_may_succeed_later_comes_again(inbox: Inbox, failure: tuple[type, str, Exception]) -> None:
     # Given a list with an entry that can never be right, too
     inbox.queues.send([{**ADD, "id": "a"}, {"action": 7}])
     [message] = inbox.queues.received()

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from duebell import AwsUnavailable, DuebellError, Editor, Settings
 from duebell_editor.intake import Intake
-from duebell_shared.aws.intake_queue import Sqs
+from duebell_shared.aws.sqs import Sqs
 from tests import transcript
 from tests.intake.conftest import record
 from tests.support import NOON, REGION

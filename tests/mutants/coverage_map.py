@@ -22,6 +22,9 @@ from tests.imports import imported_by_modules
 
 from .source import PACKAGES, ROOT
 
+#: Tests that may call a function only since they came first in their process.
+_FEW = 3
+
 #: The name of a function: its file, from the root, and its first line.
 _Function = tuple[str, int]
 
@@ -57,7 +60,7 @@ class CoverageMap(msgspec.Struct):
         What no test calls may be called at import: then the tests that are named by the file are taken, and
         those that call any of its functions. If another process runs it, the tests of a file which names it.
         A change of code that runs at import may also break the modules that import the file. Their tests
-        come last.
+        come last; also for what few tests call, as a cache or a late import calls it once in a process.
         """
         own = f"/test_{Path(file).stem}.py"
         tests = [test for test, called in self.calls.items() if (file, function) in called]
@@ -71,7 +74,7 @@ class CoverageMap(msgspec.Struct):
                 if own in test or any(one in files for one, _ in called)
             ]
         direct = set(tests)
-        if not function:
+        if not function or len(tests) <= _FEW:
             importers = _importers(file)
             found = (
                 test for test, called in self.calls.items() if any(one in importers for one, _ in called)

@@ -2,8 +2,8 @@
 
 First all tests run once, noting which functions they call; that is kept for as long as neither the product
 nor the tests change. Then each mutant meets the tests that call its function, the most specific first; if
-these pass, it meets all the others that call it. Tests of the page and of the embedded stack are left out: a
-mutant may survive here and be caught by one of them.
+these pass, it meets all the others that call it. The map leaves out the tests of the page and of the embedded
+stack. They are the last that a mutant meets, if it is in what they alone can run.
 
 A test that fails without the mutant, too, or that this machine is too slow for, proves nothing. What only
 such a test noticed is undecided.
@@ -31,6 +31,15 @@ _KEPT = ROOT / ".mutants"
 #: Left out: what needs a browser or the emulator, and tests that break the product themselves.
 _BREAKING = ("tests/mutants", "tests/protocol/test_broken.py")
 _LEFT_OUT = (*(f"--ignore={path}" for path in ("tests/page", "tests/e2e", *_BREAKING)), "-m", "not e2e")
+
+#: The tests that are left out, by the modules that they run as a user does.
+_OUTER = {
+    "infra/duebell_infra/local/": "tests/e2e/test_local_command.py",
+    "editor/duebell_editor/http/": "tests/page",
+}
+
+#: Seconds of each of them, about.
+_OUTER_SECONDS = 200.0
 
 _QUIET = ("-q", "-p", "no:cacheprovider")
 
@@ -68,16 +77,18 @@ def check_sample(mutants: list[RandomMutant], jobs: int) -> int:
 
 
 def _fate(lab: Lab, mutant: RandomMutant, calls: CoverageMap) -> tuple[str, str]:
-    tests, in_all = calls.tests_of(mutant.place.module, mutant.place.function, _LIMIT)
-    if not tests:
-        return SURVIVED, "no test calls it"
-    with lab.broken(mutant.place.module, mutant.source):
-        said = _failure(lab, tests, calls)
-        if said is None and len(tests) < in_all:
-            tests, _ = calls.tests_of(mutant.place.module, mutant.place.function, math.inf)
-            said = _failure(lab, tests, calls)
+    module, function = mutant.place.module, mutant.place.function
+    some, in_all = calls.tests_of(module, function, _LIMIT)
+    every = calls.tests_of(module, function, math.inf)[0] if len(some) < in_all else []
+    outer = [tests for part, tests in _OUTER.items() if module.startswith(part)]
+    said, tests = None, some
+    with lab.broken(module, mutant.source):
+        for tests in filter(None, (some, every, outer)):
+            if said := _failure(lab, tests, calls):
+                break
     if said is None:
-        return SURVIVED, f"passes all {in_all} tests that call it"
+        passes = f"passes all {in_all} tests that call it" if in_all else "no test calls it"
+        return SURVIVED, ", and those of ".join([passes, *outer])
     failed = [test for test in tests if test in said] or tests
     is_doubtful = _failure(lab, failed, calls) is not None
     return (UNDECIDED, f"fails without it, too: {said}") if is_doubtful else (KILLED, said)
@@ -88,7 +99,7 @@ def _failure(lab: Lab, tests: Sequence[str], calls: CoverageMap) -> str | None:
     # A test's name has its parameters in it, which the mutant may change: then all of them are run
     for names in (tests, list(dict.fromkeys(test.partition("[")[0] for test in tests))):
         (lab.root / "tests-to-run").write_text("\n".join(names))
-        limit = 60 + 5 * sum(calls.seconds.get(test, 0) for test in tests)
+        limit = 60 + 5 * sum(calls.seconds.get(test, _OUTER_SECONDS) for test in tests)
         try:
             done = lab.run("pytest", *_QUIET, "-p", "no:xdist", "-x", "@tests-to-run", limit=limit)
         except subprocess.TimeoutExpired:

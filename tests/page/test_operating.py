@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from duebell import Editor
-from duebell_shared.aws.intake_queue import Sqs
+from duebell_shared.aws.sqs import Sqs
 from duebell_shared.settings import AuditTo, Settings
 from tests.page.conftest import Open
 from tests.page.reader import PHONE, asked, fits, is_accessible, says

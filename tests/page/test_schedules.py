@@ -153,7 +153,7 @@ def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: 
     expect(page.get_by_text("No recurring task has such an id.")).to_be_visible()
 
 
-def test_a_calendar_is_listed_and_the_form_says_what_it_skips(
+def test_a_calendar_is_listed_and_the_form_says_its_skips(
     open_page: Open, url: str, furnished: Scene
 ) -> None:
     tomorrow = utc_now().date() + timedelta(days=1)

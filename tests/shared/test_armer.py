@@ -246,7 +246,7 @@ def test_nobody_else_sets_the_rule_while_a_call_may_land_yet(
 # `verify`: a look at the queue and at the rule itself, for what others may have done to them.
 
 
-def test_when_all_is_well_nothing_is_written(
+def test_while_all_is_well_no_write_is_made(
     armer: Armer, store: SharedStore, eventbridge: FakeEvents
 ) -> None:
     store.wait_in_queue(0, DUE)
@@ -293,9 +293,7 @@ def test_a_rule_that_is_being_set_is_not_judged(
     assert eventbridge.expression == SetFor(DUE)
 
 
-def test_a_rule_that_cannot_be_read_is_not_armed(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
+def test_an_unreadable_rule_is_not_armed(armer: Armer, store: SharedStore, eventbridge: FakeEvents) -> None:
     store.wait_in_queue(0, DUE)
     armer.verify()
     eventbridge.troubles["DescribeRule"] = [refusal("AccessDeniedException")]

@@ -83,9 +83,7 @@ def test_an_idle_queue_of_64_lanes_is_a_few_hundred_bytes() -> None:
 
 
 @given(st.lists(_lanes, min_size=1, max_size=MAX_LANES), st.none() | _due, st.timedeltas(timedelta(0)))
-def test_a_record_comes_back_as_it_was(
-    lanes: list[Lane], armed: datetime | None, head_start: timedelta
-) -> None:
+def test_a_record_comes_back_whole(lanes: list[Lane], armed: datetime | None, head_start: timedelta) -> None:
     record = ArmingRecord(lanes=tuple(lanes), armed=armed, head_start=head_start)
     assert unpack(ArmingRecord, pack(record)) == record
 

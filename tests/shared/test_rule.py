@@ -76,9 +76,7 @@ def described_schedule(scheduler: Any) -> dict[str, Any]:
     return {name: answer[name] for name in answer.keys() - {"ResponseMetadata", "LastModificationDate"}}
 
 
-def test_setting_the_schedule_changes_its_expression_and_nothing_else(
-    session: boto3.Session, calls: Calls
-) -> None:
+def test_setting_a_schedule_changes_its_expression_only(session: boto3.Session, calls: Calls) -> None:
     # Given a schedule with everything that UpdateSchedule would reset
     create_schedule(session)
     scheduler: Any = boto3.client("scheduler")

@@ -220,9 +220,7 @@ def test_what_is_throttled_again_and_again_is_unavailable_and_not_tried_alone(
     assert timedelta(seconds=1.5) <= clock.now - NOON <= timedelta(seconds=3.1)
 
 
-def test_what_failed_alone_is_written_alone(
-    store: DynamoTable, write: Write, calls: Calls, fail: Fail
-) -> None:
+def test_what_failed_alone_is_sent_alone(store: DynamoTable, write: Write, calls: Calls, fail: Fail) -> None:
     fail("two", "TransactionConflict")
     assert are_made(*write.many(store))
     assert (calls[BATCH], calls[write.alone]) == (1, 1)
@@ -235,9 +233,7 @@ def test_a_statement_that_failed_after_its_effect_finds_its_own_write(
     assert are_made(*write.many(store))
 
 
-def test_a_statement_that_failed_does_not_take_anothers_write_for_its_own(
-    store: DynamoTable, fail: Fail
-) -> None:
+def test_a_statement_that_failed_takes_no_other_write_for_its_own(store: DynamoTable, fail: Fail) -> None:
     assert store.insert(task("two", payload="another's"))
     fail("two", "InternalServerError")
     assert store.insert_many(THREE) == [True, False, True]

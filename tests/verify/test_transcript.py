@@ -26,17 +26,13 @@ def _no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "randrange", lambda _: 1)
 
 
-def test_verify_says_which_checks_a_refusal_touches(
-    account: Account, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_says_what_a_refusal_touches(account: Account, capsys: pytest.CaptureFixture[str]) -> None:
     account.refuse("Query", "AccessDeniedException", denied("dynamodb:Query"))
     status = tell(account.findings(probe=False), as_json=False)
     compare(FILE, f"{capsys.readouterr().out}exit {status}\n")
 
 
-def test_verify_makes_the_requests_that_it_made_before(
-    account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verify_makes_the_same_requests_as_before(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     requests, text = list[str](), ""
     monkeypatch.setattr(checks, "uuid", SimpleNamespace(uuid4=lambda: UUID(int=1)))  # it decides on lanes
 

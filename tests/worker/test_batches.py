@@ -105,9 +105,7 @@ def test_on_failed_comes_instead_if_any_has_failed(scene: Scene, payloads: Any, 
 
 
 @pytest.mark.parametrize("verb", ["swap_record", "transact"])
-def test_a_call_that_raised_is_repeated_at_once(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, verb: str
-) -> None:
+def test_a_failed_call_is_repeated_at_once(scene: Scene, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     # Given a call that has reserved tasks, and fails before it adds them
     def refuse(*_: object, **__: object) -> None:
         raise AwsUnavailable("no answer")

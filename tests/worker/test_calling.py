@@ -148,9 +148,7 @@ def test_while_the_rule_is_disabled_a_run_has_no_successor(scene: Scene) -> None
     assert scene.called.events == []
 
 
-def test_who_is_called_by_a_clock_that_is_a_little_ahead_waits_for_what_is_due(
-    scene: Scene, clock: Clock
-) -> None:
+def test_who_is_called_by_a_clock_that_is_ahead_waits_for_what_is_due(scene: Scene, clock: Clock) -> None:
     # Given an editor whose clock is a second ahead of the worker's
     clock.advance(SECOND)
     scene.editor.add("act", due=timedelta(0))

@@ -171,9 +171,7 @@ def test_each_occurrence_has_its_follow_up(scene: Scene, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("recurs", [False, True], ids=["once", "recurring"])
-def test_a_follow_up_that_could_not_be_added_is_owed(
-    scene: Scene, clock: Clock, aws: Hooks, recurs: bool
-) -> None:
+def test_a_follow_up_that_is_not_added_is_owed(scene: Scene, clock: Clock, aws: Hooks, recurs: bool) -> None:
     # Given follow-ups that AWS refuses for now
     when: dict[str, Any] = {"schedule": "rate(1 hour)", "start": NOON} if recurs else {"due": NOON}
     scene.editor.add("act", id="a", then=Then("hear"), **when)

@@ -206,6 +206,23 @@ def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
     assert scene.run(None).done == 5
 
 
+def test_permits_that_could_not_be_renewed_are_renewed_at_the_next_read(scene: Scene) -> None:
+    # Given an attempt that lasts, and a semaphore that cannot be changed when the lease is renewed
+    renewed: list[datetime] = []
+
+    def refuse(verb: str, _: int) -> bool:
+        if is_renewal := verb == "swap Semaphore" and scene.clock.now > NOON:
+            renewed.append(scene.clock.now)
+        return is_renewal and len(renewed) == 1
+
+    scene.store.refuses = refuse
+    scene.declare(at_most=1, takes=240)
+    scene.add(1)
+    scene.run(HOUR)
+    # Then the run does not wait for the next renewal of the lease
+    assert renewed[:3] == [NOON + MINUTE, NOON + MINUTE, NOON + 2 * MINUTE]
+
+
 def test_a_place_that_is_an_estimate_is_within_minutes(scene: Scene) -> None:
     # Given another run whose attempts take all permits, and which many tasks wait for
     scene.declare(at_most=1)

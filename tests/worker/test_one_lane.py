@@ -103,9 +103,7 @@ def test_what_is_added_to_a_lane_that_rests_is_rung_for(scene: Scene, clock: Clo
     assert scene.editor.status().rings_at <= clock.now + 6 * MINUTE  # type: ignore[operator]
 
 
-def test_the_record_says_which_lane_rests_and_a_run_of_other_lanes_keeps_that(
-    scene: Scene, clock: Clock
-) -> None:
+def test_the_record_says_which_lane_rests_and_other_runs_keep_that(scene: Scene, clock: Clock) -> None:
     add(scene.editor, *ids_in(OUT, 1, lanes=8))
     scene.store.refuse({OUT})
     scene.worker.run()
@@ -133,7 +131,7 @@ def test_one_call_that_is_not_answered_makes_no_lane_rest(scene: Scene, clock: C
     ]
 
 
-def test_an_outcome_that_could_not_be_written_is_written_later_and_the_action_is_called_once(
+def test_an_outcome_that_was_not_written_is_written_later_and_the_action_is_called_once(
     scene: Scene,
 ) -> None:
     # Given a lane that takes the first two outcomes of one of its tasks for none

@@ -105,9 +105,7 @@ def test_a_worker_that_may_not_make_itself_known_runs_all_the_same(
     assert "AccessDenied" in log.lines("worker_not_registered")[0]["error"]
 
 
-def test_starts_at_the_same_time_write_one_after_the_other(
-    backend: Backend, editor: Editor, aws: Hooks
-) -> None:
+def test_simultaneous_starts_write_one_after_the_other(backend: Backend, editor: Editor, aws: Hooks) -> None:
     # Given another start that gets in first, between this one's read and its write
     first, second = Worker(backend=backend), Worker(backend=backend)
     first.action("act")(lambda: None)

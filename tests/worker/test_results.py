@@ -180,9 +180,7 @@ class Invoice:
     total: float
 
 
-def test_what_cannot_be_passed_on_is_refused_when_it_is_added_or_declared(
-    keeping: Worker, editor: Editor
-) -> None:
+def test_what_cannot_be_passed_on_is_refused_when_added_or_declared(keeping: Worker, editor: Editor) -> None:
     keeping.action("hear")(lambda payload: None)
 
     @keeping.action("invoice")

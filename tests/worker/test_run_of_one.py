@@ -125,9 +125,7 @@ def test_a_task_that_is_added_by_the_action_is_read_for(scene: Scene, due: datet
 
 
 @pytest.mark.parametrize("after", [timedelta(0), HOUR])
-def test_a_task_that_is_added_while_the_lanes_are_given_back_is_rung_for(
-    scene: Scene, after: timedelta
-) -> None:
+def test_a_task_added_while_the_lanes_are_given_back_is_rung_for(scene: Scene, after: timedelta) -> None:
     # Given a task that is due, one that waits, and an editor that adds one just before the lanes are free
     scene.editor.add("act", due=DUE, id="a")
     scene.editor.add("act", due=NEXT, id="b")

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from duebell_editor.library.json_fields import plain_values
-from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.aws.sqs import DeadLetters
 from duebell_shared.errors import DuebellError, InvalidInput
 from duebell_shared.log_lines import to_stdout
 from duebell_shared.settings import MAX_LANES

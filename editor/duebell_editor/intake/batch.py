@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from duebell_editor.library.editor import Editor
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetter, Sqs, bury, put_back, queue_url
+from duebell_shared.aws.sqs import DEAD_LETTERS, DeadLetter, Sqs, bury, put_back, queue_url
 from duebell_shared.deliveries.delivery import target_of
 from duebell_shared.errors import InvalidInput, TaskConflict, TaskNotFound, UnreadableTask
 from duebell_shared.instants import utc_now

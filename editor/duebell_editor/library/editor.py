@@ -35,7 +35,7 @@ from duebell_editor.status.why import Why, explain
 from duebell_editor.transactions.task_writes import GRACE, Reservation, TransactionItem
 from duebell_editor.transactions.transaction import Transaction
 from duebell_shared.audit import Changes
-from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.aws.sqs import DeadLetters
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
     AddReport,

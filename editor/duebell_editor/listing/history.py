@@ -15,7 +15,8 @@ import msgspec
 
 from duebell_shared.instants import MILLISECOND, NEVER, Instant
 from duebell_shared.queue.places import Past, PastKey
-from duebell_shared.queue.task_queue import PAGE, Queue, evenly
+from duebell_shared.queue.store import LARGEST_PAGE
+from duebell_shared.queue.task_queue import Queue, evenly
 from duebell_shared.tasks.history import Result
 
 from .recurring import recurring_keys
@@ -74,9 +75,9 @@ def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone
         kind, lane = place
         before = borders[-1] - MILLISECOND
         keys = queue.store.past(
-            lane, kind, after=borders[0], before=before, latest_first=True, page_size=PAGE
+            lane, kind, after=borders[0], before=before, latest_first=True, page_size=LARGEST_PAGE
         )
-        return list(itertools.islice(keys, PAGE))
+        return list(itertools.islice(keys, LARGEST_PAGE))
 
     ended = queue.parallel.all(read, [*itertools.product(_RESULTS, range(lanes))])
     in_order = sorted(itertools.chain(*ended), key=lambda key: key.at or NEVER)
@@ -89,7 +90,7 @@ def past_timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone
             _summed(begin, stop, ends, is_estimate=len(recurring) > _READ)
             for (begin, stop), ends in zip(itertools.pairwise(borders), buckets, strict=True)
         ),
-        is_all=all(len(keys) < PAGE for keys in ended),
+        is_all=all(len(keys) < LARGEST_PAGE for keys in ended),
     )
 
 

@@ -14,8 +14,10 @@ import msgspec
 
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND
+from duebell_shared.queue.calls import KEYS_AT_ONCE
 from duebell_shared.queue.places import Past, key_of
-from duebell_shared.queue.task_queue import BATCH, PAGE, Queue
+from duebell_shared.queue.store import LARGEST_PAGE
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import Task, queue_key
 
@@ -58,7 +60,7 @@ def list_tasks(queue: Queue, which: Filter, *, to_the_end: bool = False) -> Page
     found: list[tuple[Key, Task]] = []
     seen = read = 0
     cursor: Key | None = None
-    while batch := list(itertools.islice(keys, BATCH if seen else min(which.limit + 1, BATCH))):
+    while batch := list(itertools.islice(keys, KEYS_AT_ONCE if seen else min(which.limit + 1, KEYS_AT_ONCE))):
         named = [key for key in batch if key.id.startswith(which.prefix)]
         found += ((key, task) for key, task in queue.tasks_at(named) if which.wants(key, task))
         if len(found) > which.limit:
@@ -194,7 +196,7 @@ def _stream(queue: Queue, which: Filter, source: str, lane: int) -> Iterator[Key
             begin = bound
     bounds: Any = {"after": begin, "before": end, "latest_first": which.latest_first}
     if which.prefix:
-        bounds["page_size"] = PAGE  # few keys may match, and each call takes a while
+        bounds["page_size"] = LARGEST_PAGE  # few keys may match, and each call takes a while
     if source == IN_QUEUE:
         return queue.store.queued(lane, **bounds)
     return queue.store.past(lane, Past(source), **bounds)

@@ -17,9 +17,10 @@ from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord
 from duebell_shared.errors import DuebellError
 from duebell_shared.instants import MILLISECOND, NEVER, to_utc
+from duebell_shared.queue.calls import KEYS_AT_ONCE
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.store import Store
-from duebell_shared.queue.task_queue import BATCH, Queue
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import STARTS_WITHIN, QueueKey, Task
 
@@ -159,12 +160,12 @@ def _due_tasks(store: Store, due: Iterable[QueueKey]) -> Iterator[tuple[QueueKey
     Mostly one batch is read.
     """
     keys = itertools.islice(due, MOST_COUNTED)
-    while some := list(itertools.islice(keys, BATCH)):
+    while some := list(itertools.islice(keys, KEYS_AT_ONCE)):
         found = store.get_many(some)
         there = [(key, found[key.id]) for key in some if key.id in found]
         yield from there
         running = sum(task.status is Status.RUNNING for _, task in there)
-        if 2 * running < BATCH and not any(_owes(key, task) for key, task in there):
+        if 2 * running < KEYS_AT_ONCE and not any(_owes(key, task) for key, task in there):
             return
 
 

@@ -14,7 +14,8 @@ import msgspec
 
 from duebell_shared.instants import MILLISECOND
 from duebell_shared.queue.places import Past, PastKey
-from duebell_shared.queue.task_queue import PAGE, Queue
+from duebell_shared.queue.store import LARGEST_PAGE
+from duebell_shared.queue.task_queue import Queue
 from duebell_shared.schedules.schedule import Schedule
 from duebell_shared.tasks.recurrence import delay_of
 from duebell_shared.tasks.task import Task
@@ -41,7 +42,7 @@ def recurring_keys(queue: Queue, lanes: int) -> list[PastKey]:
     """The keys of all tasks that recur and have not ended."""
 
     def read(lane: int) -> list[PastKey]:
-        keys = queue.store.past(lane, Past.PAUSED_RECURRING, last=Past.FAILING, page_size=PAGE)
+        keys = queue.store.past(lane, Past.PAUSED_RECURRING, last=Past.FAILING, page_size=LARGEST_PAGE)
         return list(keys)
 
     return list(itertools.chain(*queue.parallel.all(read, range(lanes))))

@@ -18,7 +18,8 @@ from duebell_shared.errors import InvalidQuery
 from duebell_shared.instants import MILLISECOND, NEVER, Instant, to_utc
 from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.places import Past
-from duebell_shared.queue.task_queue import PAGE, Queue, evenly
+from duebell_shared.queue.store import LARGEST_PAGE
+from duebell_shared.queue.task_queue import Queue, evenly
 from duebell_shared.tasks.task import QueueKey
 
 from .filters import check_instant, check_limit
@@ -66,11 +67,11 @@ def timeline(queue: Queue, start: datetime, step: Step, count: int, *, zone: Zon
 
     def keys_of(lane: int) -> list[QueueKey]:
         before = borders[-1] - MILLISECOND
-        keys = queue.store.queued(lane, after=borders[0], before=before, page_size=PAGE)
-        return list(itertools.islice(keys, PAGE))
+        keys = queue.store.queued(lane, after=borders[0], before=before, page_size=LARGEST_PAGE)
+        return list(itertools.islice(keys, LARGEST_PAGE))
 
     by_lane = queue.parallel.all(keys_of, range(record.counts[0]))
-    first = first_tasks(queue.store, record, by_lane, now, page=PAGE)
+    first = first_tasks(queue.store, record, by_lane, now, page=LARGEST_PAGE)
     waiting = count_by_time(queue.store, first, borders, overdue_before(record, now), parked)
     more, is_all = _occurrences(queue, len(by_lane), borders, now)
     return tuple(

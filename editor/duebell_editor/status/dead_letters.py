@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from duebell_shared.aws.intake_queue import (
+from duebell_shared.aws.sqs import (
     DEAD_LETTERS,
     MOST_ENTRIES,
     DeadLetters,

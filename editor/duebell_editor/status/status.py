@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from duebell_editor.listing.filters import make_filter
 from duebell_editor.listing.listing import list_tasks
 from duebell_editor.listing.queue_counts import MOST_COUNTED, QueueCounts, next_morning, read_queue
-from duebell_shared.aws.intake_queue import DEAD_LETTERS, DeadLetters, is_missing
+from duebell_shared.aws.sqs import DEAD_LETTERS, DeadLetters, is_missing
 from duebell_shared.backend import Backend
 from duebell_shared.bell.arming import GRACE, ArmingRecord, RestingLane
 from duebell_shared.bell.bell import BellKind, BellState

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from duebell_shared.aws.intake_queue import queue_url
+from duebell_shared.aws.sqs import queue_url
 from duebell_shared.bell.arming import GRACE
 from duebell_shared.bell.expression import LEAD
 from duebell_shared.errors import TaskNotFound

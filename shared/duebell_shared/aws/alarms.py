@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .intake_queue import DEAD_LETTERS, DeadLetters
+from .sqs import DEAD_LETTERS, DeadLetters
 
 #: SNS returns this in place of the ARN if nobody has confirmed the subscription.
 #: https://docs.aws.amazon.com/sns/latest/api/API_ListSubscriptionsByTopic.html

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from duebell_shared.aws.aws_session import is_here
-from duebell_shared.aws.intake_queue import MOST_ENTRIES, queue_url
+from duebell_shared.aws.sqs import MOST_ENTRIES, queue_url
 from duebell_shared.errors import InvalidSettings
 from duebell_shared.quoting import quoted
 

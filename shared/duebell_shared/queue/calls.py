@@ -286,8 +286,8 @@ def _code_in(response: Any) -> str | None:
     return code
 
 
-#: Keys that one call takes.
-_MOST = 100
+#: Keys of one BatchGetItem, by DynamoDB's limit.
+KEYS_AT_ONCE = 100
 
 
 class BatchRead:
@@ -305,8 +305,8 @@ class BatchRead:
 
         Asks again for items that DynamoDB had no capacity to read. Raises AwsUnavailable after the last try.
         """
-        for first in range(0, len(keys), _MOST):
-            yield from self._read(keys[first : first + _MOST])
+        for first in range(0, len(keys), KEYS_AT_ONCE):
+            yield from self._read(keys[first : first + KEYS_AT_ONCE])
 
     def _read(self, keys: Sequence[Item]) -> Iterator[Item]:
         left: Any = list(keys)

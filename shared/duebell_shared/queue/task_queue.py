@@ -28,21 +28,16 @@ from duebell_shared.errors import (
 )
 from duebell_shared.instants import NEVER
 from duebell_shared.parallel import result_or_error
+from duebell_shared.queue.calls import KEYS_AT_ONCE
 from duebell_shared.queue.places import PastKey, key_of, lane_of, places_of
-from duebell_shared.queue.store import LARGEST_PAGE, drop_stray_copy
+from duebell_shared.queue.store import drop_stray_copy
 from duebell_shared.quoting import quoted
 from duebell_shared.tasks.fields import IfExists, checked
 from duebell_shared.tasks.recurrence import delay_of, delayed
 from duebell_shared.tasks.status import Status
 from duebell_shared.tasks.task import QueueKey, Task, queue_key
 
-#: Keys in one page: callers read many, so already the first page is as large as an answer can be.
-PAGE = LARGEST_PAGE
-
 _T = TypeVar("_T")
-
-#: Tasks fetched at a time from their keys: DynamoDB's limit for one BatchGetItem.
-BATCH = 100
 
 _K = TypeVar("_K", bound=QueueKey | PastKey)
 
@@ -137,7 +132,7 @@ class Queue:
         for index in range(max(map(len, places.values()), default=0)):
             left = [id for id, lanes in places.items() if id not in found and len(lanes) > index]
             keys = (QueueKey(queued=NEVER, id=id, lane=places[id][index]) for id in left)
-            while some := list(itertools.islice(keys, BATCH)):
+            while some := list(itertools.islice(keys, KEYS_AT_ONCE)):
                 there = self.store.get_many(some)
                 found |= {id: self.known(task) for id, task in there.items() if not task.has_expired(now)}
         return found
@@ -151,7 +146,7 @@ class Queue:
     def tasks_of(self, keys: Iterable[_K]) -> Iterator[tuple[_K, Task]]:
         """The tasks that had these keys when they were read, each with its key; read in batches."""
         to_come = iter(keys)
-        while some := list(itertools.islice(to_come, BATCH)):
+        while some := list(itertools.islice(to_come, KEYS_AT_ONCE)):
             found = self.store.get_many([QueueKey(queued=NEVER, id=key.id, lane=key.lane) for key in some])
             now = self.clock()
             for key in some:

@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from duebell_shared.aws.aws_session import way_out
-from duebell_shared.aws.intake_queue import in_calls
+from duebell_shared.aws.sqs import in_calls
 from duebell_shared.deliveries.delivery import Delivery, DeliverySecret
 from duebell_shared.deliveries.kinds import HTTPS, Answer, Message, Target
 from duebell_shared.deliveries.message import message_of

@@ -20,7 +20,7 @@ from duebell_editor.http.requests import (
     TimeSpan,
 )
 from duebell_editor.library.json_fields import preview_fields, status_fields
-from duebell_shared.aws.intake_queue import DeadLetters
+from duebell_shared.aws.sqs import DeadLetters
 from duebell_shared.errors import InvalidQuery
 from duebell_shared.schedules.calendars import Calendar
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_names

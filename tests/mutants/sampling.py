@@ -32,7 +32,15 @@ _KEPT = ROOT / ".mutants"
 _BREAKING = ("tests/mutants", "tests/protocol/test_broken.py")
 _LEFT_OUT = (*(f"--ignore={path}" for path in ("tests/page", "tests/e2e", *_BREAKING)), "-m", "not e2e")
 
-#: The tests that are left out, by the modules that they run as a user does.
+#: Quick tests of what the docs say of any module: options and their help, names, numbers, settings.
+_DOCUMENTED = (
+    "tests/test_public_names.py",
+    "tests/test_documented_names.py",
+    "tests/test_documented_numbers.py",
+    "tests/infra/test_parameters.py",
+)
+
+#: The tests that the map leaves out, by the modules that they run as a user does.
 _OUTER = {
     "infra/duebell_infra/local/": "tests/e2e/test_local_command.py",
     "editor/duebell_editor/http/": "tests/page",
@@ -81,9 +89,10 @@ def _fate(lab: Lab, mutant: RandomMutant, calls: CoverageMap) -> tuple[str, str]
     some, in_all = calls.tests_of(module, function, _LIMIT)
     every = calls.tests_of(module, function, math.inf)[0] if len(some) < in_all else []
     outer = [tests for part, tests in _OUTER.items() if module.startswith(part)]
-    said, tests = None, some
+    said: str | None = None
+    tests: Sequence[str] = some
     with lab.broken(module, mutant.source):
-        for tests in filter(None, (some, every, outer)):
+        for tests in filter(None, (some, every, _DOCUMENTED, outer)):
             if said := _failure(lab, tests, calls):
                 break
     if said is None:

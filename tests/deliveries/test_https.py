@@ -87,10 +87,15 @@ def test_the_secret_signs_time_idempotency_key_and_body(
     assert calls["GetParameter"] + calls["GetSecretValue"] == 1
 
 
-def test_a_secret_that_may_not_be_read_fails_the_task_with_its_permission(
-    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_secret_that_is_not_there_fails_the_task(
+    worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint, *, is_deleted: bool
 ) -> None:
     secret = f"arn:aws:secretsmanager:{REGION}:123456789012:secret:signing-AbCdEf"
+    if is_deleted:  # AWS keeps it for some days
+        secrets = boto3.client("secretsmanager", region_name=REGION)
+        secret = secrets.create_secret(Name="signing", SecretString="hush")["ARN"]
+        secrets.delete_secret(SecretId=secret)
     worker.deliver("remind", to=endpoint.url, secret=secret)
     editor.add("remind", due=HOUR, id="one")
     assert run_at(worker, clock).failed == 1

@@ -151,14 +151,17 @@ def _is_wanted(name: Path) -> bool:
     return not (name.parts[0].endswith(".dist-info") and name.name in _LEFT_OUT_NOTES)
 
 
-def requirements_of(given: Path | None) -> str:
+def requirements_of(given: Path | None, *, named_by: tuple[Path, ...] = ()) -> str:
     """The requirements in this file, for pip, without duebell itself. A folder stands for its pyproject.toml.
 
-    Raises BundleFailed.
+    Those of the files that it names with `-r` are among them. Raises BundleFailed.
     """
     if given is None:
         return ""
     file = given / _PROJECT if given.is_dir() else given
+    place = file.resolve()
+    if place in named_by:
+        raise BundleFailed(f"the requirements file {file} names itself")
     if not file.is_file():
         kind = "pyproject.toml" if file.name == _PROJECT else "requirements file"
         raise BundleFailed(f"there is no {kind} {file}")
@@ -174,5 +177,11 @@ def requirements_of(given: Path | None) -> str:
                 f"give a requirements file"
             )
         text = "\n".join(map(str, project["dependencies"]))
-    folder = file.parent.resolve()
-    return _OURS.sub("", _OTHER_FILE.sub(lambda found: f"{found[1]} {folder / found[2]}", text))
+
+    def other(found: re.Match[str]) -> str:
+        other_file = place.parent / found[2]
+        if found[1] in {"-c", "--constraint"}:
+            return f"{found[1]} {other_file}"
+        return requirements_of(other_file, named_by=(*named_by, place))
+
+    return _OTHER_FILE.sub(other, _OURS.sub("", text))

@@ -51,6 +51,7 @@ _PERMANENT = (
     (_CLUSTER, "^clusternotfound", "", None),
     (_ABSENT, "^clientexception", "not found", None),
     (_ABSENT, "nonexistent|notfound|notexist|nosuch", "", HTTPStatus.NOT_FOUND),
+    (_ABSENT, "^invalidrequest", "marked (for deletion|deleted)", None),
     (_LARGE, "toolong|toolarge", "", HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (_INVALID, "^invalid|^validation|malformed|^missing|^unsupported|redactionfailure", "", None),
 )

@@ -36,11 +36,17 @@ from duebell_infra.deploy import cdk
 
 pytestmark = pytest.mark.slow
 
+#: The target of the delivery that the code of the project declares.
+TOLD = "arn:aws:sqs:eu-central-1:123456789012:told"
+
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A project with a Worker and a module beside it, whose folder is the current one."""
-    (tmp_path / "jobs.py").write_text("import prices\nfrom duebell import Worker\nworker = Worker()\n")
+    made = (
+        f"import prices\nfrom duebell import Worker\nworker = Worker()\nworker.deliver('tell', to='{TOLD}')\n"
+    )
+    (tmp_path / "jobs.py").write_text(made)
     (tmp_path / "prices.py").write_text("")
     monkeypatch.chdir(tmp_path)
 
@@ -108,6 +114,15 @@ def test_it_is_the_template_with_its_values(stack: Stack, template: Any) -> None
     assert set(rule["Properties"]) == set(template["Resources"]["Rule"]["Properties"])
     [table] = of_type(made, "AWS::DynamoDB::Table")
     assert table["DeletionPolicy"] == "Retain"
+    # And the worker may send what its code declares
+    assert allowed(made)["DeliverToQueues"] == [TOLD]
+
+
+def allowed(template: Any) -> dict[str, Any]:
+    """The ARNs that the worker's role may send to or read, by the statement's id."""
+    [policy] = [one["Properties"] for key, one in template["Resources"].items() if "SendingPolicy" in key]
+    statements = [one["Fn::If"][1] for one in policy["PolicyDocument"]["Statement"] if "Fn::If" in one]
+    return {one["Sid"]: one["Resource"] for one in statements}
 
 
 def test_what_the_same_stack_makes_may_be_given(stack: Stack) -> None:
@@ -144,12 +159,7 @@ def test_deliveries_go_to_what_is_named(tmp_path: Path) -> None:
     assert variables["DUEBELL_WORKER"] == ""
     assert json.loads(variables["DUEBELL_DELIVERIES"]) == {"remind": {"to": queue}, "tell": signed}
     # And its role may send to each
-    [policy] = [one["Properties"] for key, one in made["Resources"].items() if "SendingPolicy" in key]
-    statements = {
-        one["Fn::If"][1]["Sid"]: one["Fn::If"][1]["Resource"]
-        for one in policy["PolicyDocument"]["Statement"]
-        if "Fn::If" in one
-    }
+    statements = allowed(made)
     assert (statements["DeliverToQueues"], statements["ReadParameters"]) == ([queue], [secret])
 
 

@@ -58,7 +58,8 @@ class CoverageMap(msgspec.Struct):
         function  its first line; 0 for what is done when the module is imported
 
         What no test calls may be called at import: then the tests that are named by the file are taken, and
-        those that call any of its functions. If another process runs it, the tests of a file which names it.
+        those that call any of its functions. If another process runs it, the tests of a file which names it,
+        else of the files beside it.
         A change of code that runs at import may also break the modules that import the file. Their tests
         come last; also for what few tests call, as a cache or a late import calls it once in a process.
         """
@@ -67,7 +68,8 @@ class CoverageMap(msgspec.Struct):
         if not tests:
             files = {one for called in self.calls.values() for one, _ in called}
             named = {one for one in files if Path(file).name in (ROOT / one).read_text()}
-            files = {file} if file in files else named
+            beside = {one for one in files if Path(one).parent == Path(file).parent}
+            files = {file} if file in files else named or beside
             tests = [
                 test
                 for test, called in self.calls.items()

@@ -110,13 +110,18 @@ class TaskExists(DuebellError):
     http_status = 409
 
     def __init__(
-        self, id: str, *, reserved_until: datetime | None = None, in_transaction: bool = False
+        self,
+        id: str,
+        *,
+        reserved_until: datetime | None = None,
+        in_transaction: bool = False,
+        of_batch: bool = False,
     ) -> None:
-        way_out = (
-            "or change that task in the transaction: `tx.update` or `tx.move`"
-            if in_transaction
-            else "or add with if_exists='keep' (leave it as it is) or if_exists='replace'"
-        )
+        way_out = "or add with if_exists='keep' (leave it as it is) or if_exists='replace'"
+        if in_transaction:
+            way_out = "or change that task in the transaction: `tx.update` or `tx.move`"
+        if of_batch:
+            way_out = "or let the batch wait for that task (`wait_for`), if it is in no other batch"
         exists = f"a task {quoted(id)} exists already: choose another id, {way_out}"
         reserved = (
             f"task {quoted(id)} is reserved until {reserved_until} for a transaction that has yet to be "

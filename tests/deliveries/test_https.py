@@ -131,15 +131,14 @@ def test_an_answer_says_whether_another_attempt_may_help(
 def test_an_answer_that_is_kept_leaves_the_path_and_the_query_out(
     worker: Worker, editor: Editor, clock: Clock, endpoint: Endpoint
 ) -> None:
-    worker.deliver("remind", to=f"{endpoint.url}/hooks/S3CRET?token=T0KEN", keep_answers=True)
-    endpoint.status, endpoint.said = 404, b"Cannot POST /hooks/S3CRET?token=T0KEN: no S3CRET, no T0KEN"
+    worker.deliver("remind", to=f"{endpoint.url}/hooks/S3CRET?token=T0%2BKEN", keep_answers=True)
+    endpoint.status, endpoint.said = 404, b"Cannot\n POST /hooks/S3CRET?token=T0%2BKEN: no S3CRET, no T0+KEN"
     editor.add("remind", due=HOUR, id="one")
     assert run_at(worker, clock).failed == 1
     failure = editor.get("one").failure
     assert failure
     assert failure.message.startswith(f"{endpoint.url} answered 404: Cannot POST ")
-    assert "S3CRET" not in failure.message
-    assert "T0KEN" not in failure.message
+    assert not [word for word in ("S3CRET", "T0", "KEN") if word in failure.message]
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from duebell_editor.library.batches import FOLLOW_UPS
-from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection
+from duebell_editor.library.change_many import MAX_MANY, ChangeFailure, Selection, statuses_for
 from duebell_editor.library.editor import Editor
 from duebell_editor.library.json_fields import plain_values, task_fields
 from duebell_shared.errors import DuebellError
@@ -180,7 +180,7 @@ def _add_command(verb: Verb) -> None:
     calls = (f"{name} sale-42 sale-43", f"{name} {_EXAMPLES.get(verb, '--prefix sale- --yes')}")
 
     @app.command(name, help=_HELP.format(statuses=statuses), epilog=examples(*calls, more=_SOME_FAILED))
-    @with_filters()
+    @with_filters(statuses_for(verb))
     def change(
         context: Context,
         ids: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Their ids.")] = None,

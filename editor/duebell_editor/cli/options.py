@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from duebell_editor.listing.filters import FILTERS
 from duebell_shared.errors import InvalidSchedule
@@ -155,9 +156,14 @@ _FORMS: dict[str, dict[str, Any]] = {
 _KEPT = {"choice", "json", "zone"}
 
 
-def with_filters() -> Callable[[_Function], _Function]:
-    """Give a command the options of a filter of tasks: see `filters_from`."""
-    return with_fields(*FILTERS, of=FILTERS)
+def with_filters(statuses: Collection[str] = ()) -> Callable[[_Function], _Function]:
+    """Give a command the options of a filter of tasks: see `filters_from`.
+
+    statuses  those of the filter without `--status`; if not given, those in the queue
+    """
+    status = FILTERS["status"]
+    status = replace(status, unset=", ".join(sorted(statuses))) if statuses else status
+    return with_fields(*FILTERS, of={**FILTERS, "status": status})
 
 
 def filters_from(given: Mapping[str, Any]) -> dict[str, Any]:

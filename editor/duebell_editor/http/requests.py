@@ -1,5 +1,7 @@
 """Requests: their bodies and queries, read strictly. Ambiguous input is refused."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from datetime import date, datetime
 from functools import partial
@@ -13,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    StrictInt,
     Tag,
     WithJsonSchema,
     create_model,
@@ -24,7 +27,7 @@ from duebell_editor.library.change_many import MAX_MANY
 from duebell_editor.listing.filters import FILTERS, MAX_LIMIT, Listed
 from duebell_editor.listing.timeline import MAX_BUCKETS, Step
 from duebell_editor.status.action_limits import LIMITS
-from duebell_shared.errors import InvalidTask
+from duebell_shared.errors import InvalidQuery, InvalidTask
 from duebell_shared.limits.limits import check_at_most, check_closed, check_per_second
 from duebell_shared.payloads.payload import read_json
 from duebell_shared.settings import Precision
@@ -35,15 +38,22 @@ from duebell_shared.tasks.status import Verb
 
 from .problems import ONE_TASK
 
+#: Parameters of queries that may be repeated.
+_REPEATABLE = {"status", "id"}
+
 
 class StrictRoute(APIRoute):
-    """A route that reads its body strictly: UTF-8, and no name twice in one object."""
+    """A route that reads its body strictly: UTF-8, and no name twice in one object. Nor in its query."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """FastAPI's handler, called with a request that reads its body strictly."""
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
+            query = Counter(name for name, _ in request.query_params.multi_items())
+            query["If-Match"] = len(request.headers.getlist("If-Match"))
+            if twice := [name for name, count in query.items() if count > 1 and name not in _REPEATABLE]:
+                raise InvalidQuery(twice[0], "is given more than once")
             return await handle(_JsonRequest(request.scope, request.receive))
 
         return handle_strictly
@@ -298,7 +308,9 @@ class BackfillRange(Given):
     start: _Instant = Field(description="The first moment of the range")
     end: _Instant = Field(description="The last moment of the range, not after now")
     per_second: float | None = Field(
-        default=None, description="Space them: so many are started a second; all at once if not given"
+        default=None,
+        strict=True,
+        description="Space them: so many are started a second; all at once if not given",
     )
     dry_run: bool = Field(default=False, strict=True, description="Only tell the occurrences")
 
@@ -389,12 +401,21 @@ class Proposal(_Until):  # type: ignore[misc, valid-type]
     )
 
 
+def _day(given: object) -> date:
+    if not isinstance(given, str) or not re.fullmatch(r"\d{4}-\d\d-\d\d", given, re.ASCII):
+        raise ValueError("must be a day, such as 2026-12-25")
+    return date.fromisoformat(given)
+
+
+_Day = Annotated[date, BeforeValidator(_day)]
+
+
 class NewCalendar(Given):
     """A calendar of holidays; it replaces an earlier one of its name."""
 
-    days: dict[date, str] = Field(description="The holidays, and their names")
-    ends: date = Field(description="The last day that it knows")
-    weekend: tuple[int, ...] = Field(
+    days: dict[_Day, str] = Field(description="The holidays, and their names")
+    ends: _Day = Field(description="The last day that it knows")
+    weekend: tuple[StrictInt, ...] = Field(
         default=(5, 6), description="Days of the week that nothing is moved to; Monday is 0"
     )
     source: str = Field(default="", max_length=200, description="The origin of the calendar")

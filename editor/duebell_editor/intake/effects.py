@@ -184,7 +184,9 @@ def _change(editor: Editor, change: Change, settings: Settings) -> bool:
     if is_push:
         marking.add_one(change.fields, if_exists=IfExists.PUSH, max_wait=change.max_wait)
     elif change.verb != Verb.CANCEL or not is_cancelled:
-        done = getattr(marking, change.verb)(change.id, **change.fields)
+        # As in the API: a running task can be moved, but not updated
+        is_move = change.verb == Verb.UPDATE and change.fields.keys() == {"due"}
+        done = getattr(marking, Verb.MOVE if is_move else change.verb)(change.id, **change.fields)
         if isinstance(done, BackfillReport) and done.failures:
             raise done.failures[0].error
     return True

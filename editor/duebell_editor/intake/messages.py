@@ -269,8 +269,6 @@ def _change(do: str, fields: dict[str, Any], sent: datetime, *, mark: IntakeMark
         check_change(change)
         if "due" in change:
             change["due"] = check_due(change["due"], sent)  # counted from when the message was sent
-        if change.keys() == {"due"}:  # as in the API: a running task can be moved, but not updated
-            do = Verb.MOVE
         given = cast("Mapping[str, Any]", change)
     return Change(verb=do, id=check_name("id", id), mark=mark, sent=sent, fields=given)
 

@@ -57,6 +57,12 @@ def backfill(
     start, end = check_instant("start", start), check_instant("end", end)
     if task.recurrence is None:
         raise InvalidQuery("id", f"{quoted(task.id)} runs once: only a recurring task can be backfilled")
+    if task.payload_dropped is not None:
+        raise InvalidQuery(
+            "id",
+            f"{quoted(task.id)} has ended, and its payload of {task.payload_dropped:,} bytes is not kept: "
+            f"add the task again, then backfill",
+        )
     if end < start:
         raise InvalidQuery("end", f"{render(end)} is before the start, {render(start)}")
     if end > now:

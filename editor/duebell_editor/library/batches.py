@@ -75,6 +75,20 @@ def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datet
     )
 
 
+def check_follow_up(there: Task, new: Task) -> None:
+    """Raise TaskConflict if the stored batch `there` runs something else in the end than this new one."""
+
+    def in_the_end(batch: Task) -> tuple[object, ...]:
+        members = batch.members or Members()
+        return batch.action, batch.payload, members.on_failed, members.after
+
+    if in_the_end(there) != in_the_end(new):
+        raise TaskConflict(
+            f"batch {quoted(there.id)} is there already, with another follow-up: cancel it, or choose "
+            f"another id"
+        )
+
+
 class Joiner:
     """Adds tasks to batches.
 
@@ -86,6 +100,15 @@ class Joiner:
         self._backend = backend
         self._queue = queue
         self._rule = rule
+
+    def check_ids(self, id: str, tasks: Sequence[Task]) -> None:
+        """Refuse ids of the tasks of a new batch that are taken by others. Raises InvalidTask, TaskExists."""
+        given = {task.id: task for task in tasks if not task.id.startswith(f"{id}/")}
+        if id in given:
+            raise InvalidTask("tasks", f"name {quoted(id)}, the batch itself")
+        for there in self._queue.get_many(list(given)).values() if given else ():
+            if there.batch != id:
+                raise _taken(there, given[there.id])
 
     def add_one(self, task: Task, policy: Policy) -> Added:
         """Add this checked task to its batch. Raises DuebellError."""
@@ -112,11 +135,6 @@ class Joiner:
         self, tasks: Sequence[Task], policy: Policy
     ) -> tuple[Mapping[str, Task | DuebellError], Mapping[str, Task]]:
         """The outcomes of adding these tasks, by id, and the tasks that were there before."""
-        if policy.if_exists not in (IfExists.FAIL, IfExists.KEEP):
-            raise InvalidTask(
-                "if_exists",
-                f"is 'fail' or 'keep' for a task of a batch, not {quoted(policy.if_exists.value)}",
-            )
         outcomes: dict[str, Task | DuebellError] = {}
         there = self._queue.get_many([task.id for task in tasks])
         of_batches: dict[str, list[Task]] = {}
@@ -128,7 +146,7 @@ class Joiner:
                 of_batches.setdefault(task.batch or "", []).append(task)
                 continue
             is_kept = is_of_batch and policy.if_exists is IfExists.KEEP
-            outcomes[task.id] = old if is_kept else TaskExists(task.id, reserved_until=old.reserved_until)
+            outcomes[task.id] = old if is_kept else _taken(old, task)
         for id, members in of_batches.items():
             for first in range(0, len(members), _AT_ONCE):
                 some = members[first : first + _AT_ONCE]
@@ -215,6 +233,12 @@ class Joiner:
         if batch is None:
             raise TaskNotFound(id)
         return batch
+
+
+def _taken(there: Task, new: Task) -> TaskExists:
+    """The error of a new task of a batch, whose id is that of a stored one."""
+    of_batch = there.batch != new.batch
+    return TaskExists(new.id, reserved_until=there.reserved_until, of_batch=of_batch)
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:

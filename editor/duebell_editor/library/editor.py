@@ -64,7 +64,7 @@ from duebell_shared.tasks.worker_record import WorkerDescription, WorkerRecord
 
 from .adder import Adder, check_all
 from .backfill import BackfillReport, backfill
-from .batches import Joiner, members_of, new_batch
+from .batches import Joiner, check_follow_up, members_of, new_batch
 from .change_many import (
     MAX_MANY,
     ChangeReport,
@@ -495,7 +495,7 @@ class Editor:
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
-            check_all(given, self._made)
+            self._joiner.check_ids(new.id, check_all(given, self._made))
         if awaited:
             self._joiner.joining(new, awaited)
         there, outcome = self._rule.add(new, Policy(IfExists.KEEP))
@@ -503,8 +503,11 @@ class Editor:
             self._adder.drop_stray_copies(there.id)
         if there.members is None:
             raise TaskExists(there.id)
-        stays_open = given is None and awaited is None
-        if stays_open or not there.is_blocked or not there.members.open:
+        if not there.is_blocked or not there.members.open:
+            return there
+        if then or on_failed is not None:
+            check_follow_up(there, new)
+        if given is None and awaited is None:
             return there
         report = self.add_many(given or (), if_exists=IfExists.KEEP)
         if report.failures:

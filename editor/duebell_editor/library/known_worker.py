@@ -44,8 +44,8 @@ class TaskChecker:
         Warns of an action that the worker does not have, and of a payload that may not fit; refuses them if
         actions are strict. Raises InvalidTask.
         """
-        self._check(task, within="then" if task.members else "")
-        if task.members and task.members.on_failed:
+        self._check(task, within="then" if task.is_blocked else "")
+        if task.is_blocked and task.members and task.members.on_failed:
             self._check(replace(task, action=task.members.on_failed), within="on_failed")
         if task.then:
             told, gets = task.then.payload, task.then.result_as or None
@@ -80,7 +80,7 @@ class TaskChecker:
             error = InvalidTask(f"then.{error.field}", error.reason)
         elif within:
             is_told = error.field.startswith("payload")
-            held = "the payload of `then` and the counts" if task.members else "a failed task"
+            held = "the payload of `then` and the counts" if task.is_blocked else "a failed task"
             reason = f"its payload cannot hold {held}: {error}" if is_told else error.reason
             error = InvalidTask(within, reason)
         if warning is None or self._is_strict:

@@ -74,7 +74,12 @@ def redrive(backend: Backend, queue: DeadLetters) -> int:
             return _delete(client, url, messages, messages)
         sent = 0
         for one in list(messages):
-            client.send_message(QueueUrl=url.removesuffix(DEAD_LETTERS), MessageBody=one["Body"])
+            attributes = one.get("MessageAttributes", {})
+            client.send_message(
+                QueueUrl=url.removesuffix(DEAD_LETTERS),
+                MessageBody=one["Body"],
+                MessageAttributes={name: attributes[name] for name in attributes if name == "traceparent"},
+            )
             sent += _delete(client, url, messages, [one])
         return sent
 

@@ -215,6 +215,9 @@ class Policy(NamedTuple):
 
     def first(self, new: Task, *, is_generated: bool) -> Task:
         """The task as it is added if its id is free. Raises InvalidTask if it cannot be added so."""
+        if new.batch is not None and self.if_exists not in (IfExists.FAIL, IfExists.KEEP):
+            given = quoted(self.if_exists.value)
+            raise InvalidTask("if_exists", f"is 'fail' or 'keep' for a task of a batch, not {given}")
         if self.if_exists is not IfExists.PUSH:
             return new
         if is_generated:

@@ -446,6 +446,8 @@ def fields_of(kind: type[_F], given: object) -> _F:
         )
     if kind is NewTask and "action" not in given:
         raise InvalidTask("action", "is missing")
+    if given.get("tags") is not None:  # an iterator can be read once
+        given = {**given, "tags": checked("tags", given["tags"])}
     if given.get("unique") is None:
         return kind(**given)
     values = {name: value for name, value in given.items() if name != "unique"}

@@ -541,9 +541,10 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         if members is None or members.open or members.left:
             return self
         action = members.on_failed if members.failed and members.on_failed else self.action
-        if action == NO_FOLLOW_UP:
-            return replace(self._ended_without_attempt(Status.DONE, now=now, keep=keep), rev=self.rev)
         payload_json = payloads.encode({**self.payload, "batch": members.told(self.id)})
+        if action == NO_FOLLOW_UP:
+            told = replace(self, payload_json=payload_json)
+            return replace(told._ended_without_attempt(Status.DONE, now=now, keep=keep), rev=self.rev)
         due = min(to_utc(now) + members.after, LATEST)
         return replace(
             self, status=Status.SCHEDULED, due=due, queued=due, action=action, payload_json=payload_json
@@ -669,7 +670,13 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, because it came too late."""
         return self._concluded(
-            Result.SKIPPED, now=now, keep=keep, failure=self.failure, attempt=max(self.attempt - 1, 0)
+            Result.SKIPPED,
+            now=now,
+            keep=keep,
+            failure=self.failure,
+            result_json=self.result_json,
+            result_error=self.result_error,
+            attempt=max(self.attempt - 1, 0),
         )
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.

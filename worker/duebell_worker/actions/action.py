@@ -86,6 +86,10 @@ class PreparedAction(Generic[_A]):
 
     def task(self, /, *args: _A.args, **arguments: _A.kwargs) -> NewTask:
         """A task for `Editor.add_one` and `Editor.add_many`, which take `if_exists`, `max_wait` and `rev`."""
+        if self._transaction is not None:
+            raise TypeError(
+                "'transaction' is no field of a task: add it by `add`, or leave the transaction out"
+            )
         if wrong := self._options.keys() - NewTask.__annotations__.keys():
             raise TypeError(f"{quoted(min(wrong))} is no field of a task: give it to `add_one` or `add_many`")
         payload = self._payload_of(args, arguments)

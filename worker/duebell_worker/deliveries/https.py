@@ -17,7 +17,7 @@ from functools import cache
 from http.client import HTTPResponse, parse_headers
 from time import monotonic
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, unquote_plus, urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -85,9 +85,9 @@ def signature(key: str, idempotency_key: str, body: bytes, now: datetime) -> str
 
 
 def _headers(message: Message) -> dict[str, str]:
-    """The headers. Characters of ids and names that are not ASCII are percent-encoded, as in URLs."""
+    """The headers. In ids and names, spaces and characters that are not ASCII are percent-encoded."""
     named = {
-        name.title(): quote(value, safe=" !#$&'()*+,/:;=?@[]") for name, value in message.attributes.items()
+        name.title(): quote(value, safe="!#$&'()*+,/:;=?@[]") for name, value in message.attributes.items()
     }
     fixed = {"Content-Type": "application/json", "User-Agent": "duebell", "Idempotency-Key": message.key}
     return {**fixed, **named}
@@ -116,10 +116,12 @@ def _shown(delivery: Delivery, said: bytes) -> str:
     text = said.decode(errors="replace")
     url = urlsplit(delivery.to)
     values = [pair.partition("=")[2] for pair in url.query.split("&")]
-    for secret in (url.path, url.query, *url.path.split("/"), *values):
+    secrets = {url.path, url.query, *url.path.split("/"), *values}
+    secrets |= {decoded(one) for one in secrets for decoded in (unquote, unquote_plus)}
+    for secret in sorted(secrets, key=len, reverse=True):
         if len(secret) > 1:
             text = text.replace(secret, "…")
-    text = text[:_MOST_SHOWN].strip()
+    text = " ".join(text.split())[:_MOST_SHOWN]
     return text if text.isprintable() else ""
 
 

@@ -64,6 +64,14 @@ def _expected(if_match: _IfSeen = None) -> int | None:
     return int(tag[1])
 
 
+def _takes_no_rev(request: Request) -> None:
+    if "If-Match" in request.headers:
+        raise InvalidQuery("If-Match", "is not taken here: leave it out")
+
+
+#: For changes that are made whatever the task's rev is.
+_ANY_REV = (Depends(_takes_no_rev),)
+
 #: The rev that a task must have to be changed or replaced; None for any.
 ExpectedRev = Annotated[int | None, Depends(_expected)]
 
@@ -145,7 +153,11 @@ def _add_list(bodies: Sequence[NewTask], editor: Editor, rev: int | None) -> Jso
 
 
 @router.post(
-    "/batches", status_code=201, summary="Make a batch", responses=answers("Task", {201: CHANGED[200]})
+    "/batches",
+    status_code=201,
+    summary="Make a batch",
+    responses=answers("Task", {201: CHANGED[200]}),
+    dependencies=_ANY_REV,
 )
 def make_batch(body: NewBatch, editor: VisitorsEditor) -> Json:
     """A task that is blocked until all tasks of the batch have ended; its `members` has the counts.
@@ -235,7 +247,12 @@ for _verb in (Verb.PAUSE, Verb.RESUME, Verb.RETRY, Verb.RUN_NOW):
     )
 
 
-@router.post(f"{_TASK}/backfill", summary="Backfill a recurring task", responses=answers("BackfillAnswer"))
+@router.post(
+    f"{_TASK}/backfill",
+    summary="Backfill a recurring task",
+    responses=answers("BackfillAnswer"),
+    dependencies=_ANY_REV,
+)
 def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
     """Adds the occurrences of a range that has passed as tasks of their own, at most 10,000.
 
@@ -244,7 +261,7 @@ def backfill_task(id: Id, body: BackfillRange, editor: VisitorsEditor) -> Json:
     return Json(backfill_answer(editor.backfill(id, **body.given())))
 
 
-@router.post(f"{_TASK}/close", summary="Close a batch", responses=_OF_A_CHANGE)
+@router.post(f"{_TASK}/close", summary="Close a batch", responses=_OF_A_CHANGE, dependencies=_ANY_REV)
 def close_batch(id: Id, editor: VisitorsEditor) -> Json:
     """It takes no more tasks, and goes on when all its tasks have ended. A repeated request does nothing."""
     return _answer(editor.close_batch(id))

@@ -69,9 +69,14 @@ function shownIn(text, { name, kind, values, schema }) {
       return rawField(text, name);
     case "date-time":
       return typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : undefined;
+    // An input of the browser drops other forms of a time, and line breaks.
+    case "date":
+      return typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined;
+    case "time":
+      return typeof value === "string" && /^\d\d:\d\d(:\d\d(\.\d{1,3})?)?$/.test(value) ? value : undefined;
     default:
       if (typeof value === "number" && Array.isArray(schema.type)) return rawField(text, name);
-      return typeof value === "string" ? value : undefined;
+      return typeof value === "string" && !/[\r\n]/.test(value) ? value : undefined;
   }
 }
 

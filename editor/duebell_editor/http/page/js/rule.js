@@ -197,7 +197,11 @@ const LATE = 120000; // a rule rings somewhere in its minute, and its run begins
 
 const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
-const isEarly = () => status.expression.includes(","); // it most often rings in the minute before as well
+// Whether the rule rings in the minute before, too: it does where that rules out no other hour.
+function isEarly() {
+  const minutes = status.expression.replace("cron(", "").split(" ", 1)[0].split(",").map(Number);
+  return minutes.includes(new Date(status.rings_at).getUTCMinutes() - 1);
+}
 
 // A ring is never put off: that would race with whoever adds a task.
 const isForNothing = () =>

@@ -118,6 +118,8 @@ function openBackfill({ id }) {
       if (counted) {
         dialog.close();
         toast(`${number(report.added)} added, ${number(report.there_already)} there already`);
+        const [first] = report.failures;
+        if (first) toast(`${several(report.failures.length, "task")} failed: ${first.detail}`, { bad: true });
         tell("changed", id);
         return;
       }

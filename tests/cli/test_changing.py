@@ -88,9 +88,7 @@ def statuses(editor: Editor) -> list[str]:
     return [editor.get(id).status.value for id in ("a-1", "a-2", "b-1")]
 
 
-def test_tasks_that_do_not_allow_it_are_listed_and_others_are_changed(
-    duebell: Duebell, three: Editor
-) -> None:
+def test_tasks_that_forbid_it_are_listed_and_others_are_changed(duebell: Duebell, three: Editor) -> None:
     status, out, err = duebell("cancel", "a-1", "nope", "a-2")
     assert (status, out) == (7, "2 tasks cancelled, 1 failed\n")
     assert err.startswith("id nope: there is no task 'nope'")

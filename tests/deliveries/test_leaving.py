@@ -66,9 +66,7 @@ def test_what_waits_for_a_batch_is_given_back_and_what_is_sent_counts(
     assert worker.run(time_left=15 * MINUTE).done == 60
 
 
-def test_waiting_deliveries_leave_the_places_to_others(
-    editor: Editor, backend: Backend, clock: Clock
-) -> None:
+def test_waiting_deliveries_leave_places_to_others(editor: Editor, backend: Backend, clock: Clock) -> None:
     # Given a service that takes a minute, and as many deliveries as a run has room for; then two others
     stage = Stage(clock)
     service = Slow(stage, seconds=60)

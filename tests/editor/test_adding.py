@@ -224,9 +224,7 @@ def test_what_aws_did_not_take_is_reported_and_the_rest_is_armed(
     assert backend.rule.read().is_at(DUE - timedelta(days=1))
 
 
-def test_not_armed_brings_the_report(
-    editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_not_armed_has_the_report(editor: Editor, backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     # Given a task that is there, and a rule that is not
     editor.add("act", due=DUE, id="two")
     monkeypatch.setattr(backend.rule, "name", "other")

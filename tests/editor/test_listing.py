@@ -326,9 +326,7 @@ def test_a_group_far_behind_in_a_long_queue_does_not_cost_the_queue(
     assert read["keys"] == 0
 
 
-def test_no_page_is_empty_while_there_is_a_match(
-    scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_page_is_empty_while_some_match(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("duebell_editor.listing.listing._MOST_KEYS", 100)
     add(scheduler, 3_000)
     add(scheduler, 1, prefix=GROUP, due=HOUR * 2)

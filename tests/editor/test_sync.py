@@ -62,9 +62,7 @@ def steps(report: Any) -> list[tuple[str, str]]:
     return [(step.verb, step.id) for step in report.steps]
 
 
-def test_declared_tasks_are_added_changed_and_cancelled(
-    editor: Editor, deploy: Callable[..., Worker]
-) -> None:
+def test_declared_tasks_are_added_changed_cancelled(editor: Editor, deploy: Callable[..., Worker]) -> None:
     deploy(a={}, b={"schedule": "cron(0 9 ? * MON-FRI *)", "timezone": "Europe/Berlin", "payload": {"n": 1}})
     # Added, as declared
     assert steps(editor.sync()) == [("add", "a"), ("add", "b")]

@@ -159,9 +159,7 @@ def test_a_value_of_any_kind_is_taken_or_refused_by_name(
         lambda editor: editor.cancel("one", rev=9),
     ],
 )
-def test_errors_come_whole_from_another_process(
-    scheduler: Scheduler, call: Callable[[Editor], object]
-) -> None:
+def test_errors_survive_another_process(scheduler: Scheduler, call: Callable[[Editor], object]) -> None:
     [error] = refusals(partial(call, scheduler.editor))
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), repr(vars(again))) == (type(error), str(error), repr(vars(error)))

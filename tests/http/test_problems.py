@@ -53,7 +53,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )
-def test_wrong_fields_are_named_with_reasons(
+def test_wrong_fields_are_told_with_reasons(
     client: TestClient, body: object, field: str, reason: str
 ) -> None:
     document = problem(post(client, json.dumps(body)), 422)

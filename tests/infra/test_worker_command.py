@@ -7,11 +7,14 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from typer.testing import CliRunner
 
 from duebell import Editor, Worker
 from duebell_infra.local import worker_command
@@ -58,6 +61,22 @@ def test_what_cannot_be_right_is_told_before_anything_is_called(
 
 
 # Its health over HTTP.
+
+
+@pytest.mark.parametrize(
+    ("options", "served"), [((), []), (("--health-port", "0", "--health-host", "::1"), [("::1", 0)])]
+)
+def test_health_is_served_if_a_port_is_given(
+    options: tuple[str, ...], served: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(worker_command, "worker_here", lambda *_: None)
+    monkeypatch.setattr(
+        worker_command, "serving_health", lambda *given: asked.append(given[:2]) or nullcontext(80)
+    )
+    monkeypatch.setattr("duebell_worker.process.Process", MagicMock())
+    CliRunner().invoke(worker_command.app, ["--actions", "shop:worker", *options])
+    assert asked == served
 
 
 @pytest.fixture

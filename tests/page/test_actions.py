@@ -180,9 +180,7 @@ def worker(scene: Scene) -> Worker:
     return worker
 
 
-def test_a_limit_is_set_paused_and_taken_away(
-    open_page: Open, url: str, scene: Scene, worker: Worker
-) -> None:
+def test_a_limit_is_set_paused_and_removed(open_page: Open, url: str, scene: Scene, worker: Worker) -> None:
     page = open_page(f"{url}actions")
     mail = page.locator("#list li").filter(has=page.get_by_role("heading", name="mail"))
     expect(mail).to_contain_text("Limits: 5 at a time, 10 a second")

@@ -153,9 +153,7 @@ def test_schedules_are_found_by_their_ids(open_page: Open, url: str, furnished: 
     expect(page.get_by_text("No recurring task has such an id.")).to_be_visible()
 
 
-def test_a_calendar_is_listed_and_the_form_says_its_skips(
-    open_page: Open, url: str, furnished: Scene
-) -> None:
+def test_a_calendar_is_listed_and_the_form_tells_skips(open_page: Open, url: str, furnished: Scene) -> None:
     tomorrow = utc_now().date() + timedelta(days=1)
     ends = date(tomorrow.year + 3, 12, 31)
     calendar = Calendar(days={tomorrow: "A day off"}, ends=ends)

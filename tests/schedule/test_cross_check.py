@@ -93,9 +93,7 @@ def test_croniter_agrees(expression: str) -> None:
     day=st.sampled_from(["2026-03-07", "2026-03-28", "2026-04-04", "2026-10-03", "2026-10-24", "2026-10-31"]),
     minutes=st.integers(0, 3000),
 )
-def test_cronsim_agrees_also_when_clocks_are_changed(
-    expression: str, zone: str, day: str, minutes: int
-) -> None:
+def test_cronsim_agrees_when_clocks_are_changed(expression: str, zone: str, day: str, minutes: int) -> None:
     cronsim = pytest.importorskip("cronsim")
     if is_explained(expression, CRONSIM):
         return
@@ -287,9 +285,7 @@ def test_nothing_between_is_skipped(expression: str, zone: str, after: datetime)
     hours=st.integers(0, 200),
     n=st.integers(1, 5),
 )
-def test_the_latest_are_the_end_of_all(
-    expression: str, zone: str, after: datetime, hours: int, n: int
-) -> None:
+def test_the_latest_are_the_last(expression: str, zone: str, after: datetime, hours: int, n: int) -> None:
     schedule = schedule_of(expression, zone)
     until = after + timedelta(hours=hours)
     every: list[datetime] = []

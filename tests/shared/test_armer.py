@@ -246,9 +246,7 @@ def test_nobody_else_sets_the_rule_while_a_call_may_land_yet(
 # `verify`: a look at the queue and at the rule itself, for what others may have done to them.
 
 
-def test_while_all_is_well_no_write_is_made(
-    armer: Armer, store: SharedStore, eventbridge: FakeEvents
-) -> None:
+def test_while_all_is_well_it_only_reads(armer: Armer, store: SharedStore, eventbridge: FakeEvents) -> None:
     store.wait_in_queue(0, DUE)
     armer.verify()
     before = store.swaps

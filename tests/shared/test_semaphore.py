@@ -37,9 +37,7 @@ def test_in_no_window_are_more_started_than_the_rate_and_a_second_allow(
 
 
 @given(takes, st.integers(1, 6))
-def test_no_more_permits_are_given_than_there_are(
-    steps: list[tuple[float, list[bool]]], at_most: int
-) -> None:
+def test_no_more_permits_are_given_than_exist(steps: list[tuple[float, list[bool]]], at_most: int) -> None:
     semaphore, now = Semaphore(), NOON
     for number, (pause, waited) in enumerate(steps):
         now += timedelta(seconds=pause)

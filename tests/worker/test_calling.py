@@ -61,9 +61,7 @@ def test_the_next_one_is_called_once_a_run_has_come(scene: Scene) -> None:
     assert scene.called.events == [ALL, ALL]
 
 
-def test_a_call_that_fails_loses_nothing(
-    scene: Scene, clock: Clock, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_call_loses_nothing(scene: Scene, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
     scene.called.refuses = True
     scene.editor.add("act", due=timedelta(0))
     rings_at = scene.editor.status().rings_at

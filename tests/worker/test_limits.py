@@ -183,9 +183,7 @@ def test_tasks_of_an_action_that_is_resumed_as_a_run_ends_are_rung_for(
     assert len(scene.starts) == 3
 
 
-def test_a_semaphore_that_cannot_be_changed_holds_its_tasks_back_and_no_others(
-    scene: Scene, log: Log
-) -> None:
+def test_a_semaphore_that_cannot_be_changed_holds_back_its_tasks_only(scene: Scene, log: Log) -> None:
     other: list[datetime] = []
     scene.declare(per_second=10)
     scene.worker.action("act")(lambda: other.append(scene.clock.now))

@@ -131,7 +131,7 @@ def test_one_call_that_is_not_answered_makes_no_lane_rest(scene: Scene, clock: C
     ]
 
 
-def test_an_outcome_that_was_not_written_is_written_later_and_the_action_is_called_once(
+def test_an_outcome_that_was_not_written_is_written_later_after_one_call(
     scene: Scene,
 ) -> None:
     # Given a lane that takes the first two outcomes of one of its tasks for none

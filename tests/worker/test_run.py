@@ -140,9 +140,7 @@ def test_the_first_of_many_of_one_moment_in_all_lanes_is_the_one_with_the_highes
     assert started[0] == "urgent"
 
 
-def test_a_retry_keeps_its_priority(
-    editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]
-) -> None:
+def test_retries_keep_priority(editor: Editor, one_by_one: Worker, clock: Clock, started: list[str]) -> None:
     @one_by_one.action("fail")
     def fail(payload: object, task: Task) -> None:
         started.append(task.id)

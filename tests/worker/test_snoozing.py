@@ -49,9 +49,7 @@ def test_a_snoozed_task_runs_again_after_as_long_as_it_said(
     assert task.payload == {"page": 1}
 
 
-def test_snoozing_uses_no_attempt_and_keeps_the_failures(
-    editor: Editor, worker: Worker, clock: Clock
-) -> None:
+def test_snoozing_uses_no_attempt_and_keeps_failures(editor: Editor, worker: Worker, clock: Clock) -> None:
     # Given an action of two attempts that fails, then waits many times, then is done
     called = polls(worker, ValueError("once"), *[Snooze(HOUR)] * 6, None, attempts=2)
     editor.add("poll", due=NOON, id="a")

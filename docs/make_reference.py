@@ -222,7 +222,8 @@ def _thing(name: str, thing: Any) -> Iterator[str]:
         yield "Values: " + ", ".join(f"`{member.value}`" for member in thing) + "\n"
     elif is_typeddict(thing):
         yield _prose(thing)
-        yield "| field | what it means | if not given |\n|---|---|---|"
+        unset = "None means" if name == "TaskChange" else "if not given"
+        yield f"| field | what it means | {unset} |\n|---|---|---|"
         rows = [(one, FIELDS[one]) for one in names_of(thing)]
         yield "".join(f"| `{one}` | {row.means} | {row.unset} |\n" for one, row in rows).replace("\n\n", "\n")
     else:

@@ -133,7 +133,7 @@ _TIMEOUT = int(_DEFAULTS["Timeout"]) * SECOND
 PLACES = [
     f"README: A task that kills its process delays others, by {N(run_rules.LEASE, MINUTE):w} minutes",
     f"README: up to {N(2 * MINUTE, MINUTE):w} minutes late, {N(2 * MINUTE + LEAD, MINUTE):w} for a task "
-    "added at the last minute",
+    "that is added less than a minute before",
     f"README: Python {PYTHON} or newer",
     f"using: up to {N(payload.MAX_BYTES / 1024)} KB and {N(payload.MAX_LEVELS)} levels",
     f"using: 1 to {N(checks.MAX_NAME)} printable characters",

@@ -69,14 +69,12 @@ def test_what_cannot_be_right_is_told_before_anything_is_called(
 def test_health_is_served_if_a_port_is_given(
     options: tuple[str, ...], served: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
+    asked = MagicMock(return_value=nullcontext(80))
     monkeypatch.setattr(worker_command, "worker_here", lambda *_: None)
-    monkeypatch.setattr(
-        worker_command, "serving_health", lambda *given: asked.append(given[:2]) or nullcontext(80)
-    )
+    monkeypatch.setattr(worker_command, "serving_health", asked)
     monkeypatch.setattr("duebell_worker.process.Process", MagicMock())
     CliRunner().invoke(worker_command.app, ["--actions", "shop:worker", *options])
-    assert asked == served
+    assert [call.args[:2] for call in asked.call_args_list] == served
 
 
 @pytest.fixture

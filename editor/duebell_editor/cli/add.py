@@ -93,10 +93,9 @@ def add_file(context: Context, file: str, policy: dict[str, Any]) -> None:
     with opened(file) as stream:
         tasks, wrong = read_tasks(stream, context.now())
     editor = context.editor()
-    if not wrong:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the adds will warn
-            wrong = _refused(editor, tasks, policy)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the adds will warn
+        wrong |= _refused(editor, {at: one for at, one in tasks.items() if at not in wrong}, policy)
     for number, error in sorted(wrong.items()):
         result.fail(number, error)
     if wrong:

@@ -205,7 +205,8 @@ class Editor:
     ) -> Selection:
         """The tasks that `change_many` can apply this verb to, at most `limit`; the filter is that of `list`.
 
-        Raises InvalidQuery.
+        Without a status, they are the tasks in the queue that the verb allows, or all that it allows if it
+        allows none of those. Raises InvalidQuery.
         """
         verb, limit = check_verb(verb), check_limit(limit, most=None)
         which = filter_for(verb, make_filter(**filters), has_status=filters.get("status") is not None)
@@ -550,7 +551,7 @@ class Editor:
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end, and
         holds from now on. If the current occurrence was not tried yet and is not in the new schedule, the
         first one of the new schedule replaces it. A waiting retry is kept, unless another due date is given.
-        The schedule of a failed or expired task cannot be changed.
+        The due date and the schedule of a failed or expired task cannot be changed: `retry` it, then move it.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """
         return self._change(Verb.UPDATE, id, self._updated(changes), rev)

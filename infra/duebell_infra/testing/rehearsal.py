@@ -1,5 +1,6 @@
 """A scheduler for tests: in memory, without AWS, and time passes when the test says so."""
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
     from duebell_shared.deliveries.delivery import Delivery
     from duebell_shared.deliveries.kinds import Message
+
+
+# Python prints warnings of loggers that nobody handles, here without their details.
+logging.getLogger("duebell").addHandler(logging.NullHandler())
 
 
 class Bell:

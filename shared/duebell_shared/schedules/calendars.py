@@ -138,7 +138,8 @@ class KnownCalendars:
         if found := self.recent(name):
             return found
         near = nearest(name, sorted(self._calendars))
-        hint = f"did you mean {near}?" if near else f"`duebell calendar import {name}` makes it"
+        command = f"`duebell calendar import {name}` with --file, or with --country and --years, makes it"
+        hint = f"did you mean {near}?" if near else command
         raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
 
     def recent(self, name: str) -> Calendar | None:

@@ -168,7 +168,8 @@ def deploy(
     deliver: Deliver = None,
     requirements: Requirements = None,
     bucket: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The bucket to upload to. [a bucket of duebell's own]")
+        str | None,
+        typer.Option(metavar="NAME", help="The bucket to upload to. [as before, or duebell's own]"),
     ] = None,
     python: Python = None,
     architecture: Processor = None,

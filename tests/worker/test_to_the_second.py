@@ -102,13 +102,13 @@ def test_the_workers_precision_is_what_editors_go_by(scene: Scene) -> None:
     editor.add("act", due=DUE)
     assert editor.status().rings_at == DUE
     # When a worker with precision "second" has run once
-    scene.worker.run()
+    scene.worker.run(time_left=MINUTE)
     # Then the rule rings early enough, and for what that editor adds too
     assert editor.status().rings_at == DUE - 2 * MINUTE
     editor.add("act", due=DUE - 30 * MINUTE)
     assert editor.status().rings_at == DUE - 32 * MINUTE
     # And a worker without turns that back
-    scene.worker.over(plain).run()
+    scene.worker.over(plain).run(time_left=MINUTE)
     assert editor.status().rings_at == DUE - 30 * MINUTE
 
 

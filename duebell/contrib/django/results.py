@@ -5,7 +5,7 @@ https://docs.djangoproject.com/en/6.0/ref/tasks/
 """
 
 import builtins
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from math import ceil
@@ -89,7 +89,7 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
 
     backend  the alias to use if the stored task names none
     """
-    call = _call_of(stored, backend)
+    call = _call_of(stored, {"backend": backend, "queue_name": task.queue_name})
     changes: dict[str, Any] = {name: getattr(call, name) for name in ("queue_name", "backend", "priority")}
     if stored.due > stored.created_at:
         changes["run_after"] = _in_djangos_zone(stored.due)
@@ -116,13 +116,12 @@ def result_of(stored: StoredTask, task: Task, *, backend: str) -> DuebellResult:
     return result
 
 
-def _call_of(stored: StoredTask, backend: str) -> Call:
+def _call_of(stored: StoredTask, default: Mapping[str, Any]) -> Call:
     """The call in the payload; a call without arguments if the payload was dropped, or is no call."""
     try:
-        given = {"backend": backend, **stored.payload}
-        return msgspec.convert(given, Call)
+        return msgspec.convert({**default, **stored.payload}, Call)
     except (TypeError, msgspec.ValidationError):
-        return Call(backend=backend)
+        return Call(**default)
 
 
 def _in_djangos_zone(moment: datetime | None) -> datetime | None:

@@ -219,6 +219,8 @@ def _be_verbose(call: Context, *, is_asked: bool) -> bool:
 
 def _choose(call: Context, parameter: typer.CallbackParam, value: str | None) -> str | None:
     """Choose the account or the scheduler. An option after the command wins over one before it."""
+    if value == "":  # such as of a variable that is not set: it would mean the default
+        raise typer.BadParameter("must not be empty: leave it out")
     if value is not None:
         call.out.account[str(parameter.name)] = value
     return value

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, TypeVar
+from zoneinfo import ZoneInfo
 
 import typer
 from rich.text import Text
@@ -17,7 +18,7 @@ from duebell_shared.tasks.fields import NewTask
 from .add import read_tasks
 from .context import Context, flag, option
 from .errors import WrongUsage
-from .options import duration, instant, opened
+from .options import Timezone, duration, instant, opened
 from .output import console, in_words, short, table, title_of
 from .program import examples
 
@@ -40,6 +41,7 @@ def simulate(
     until: Annotated[
         str, option("--until", "TIME", "A time, a length of time from now, or tomorrow: in 24 hours.")
     ],
+    timezone: Timezone = None,
     add: Annotated[
         str | None, option("--add", "FILE", "With these tasks too, as in add --from; - is stdin.")
     ] = None,
@@ -61,7 +63,7 @@ def simulate(
     """
     try:
         found = context.editor().simulate(
-            _until(until),
+            _until(until, timezone),
             add=_tasks(add, context) if add else (),
             limits=_limits(limit or ()),
             pause=pause or (),
@@ -96,13 +98,13 @@ def simulate(
         out.print("no spread of a recurring task halves the peak")
 
 
-def _until(text: str) -> datetime | timedelta:
+def _until(text: str, zone: ZoneInfo | None) -> datetime | timedelta:
     if text == "tomorrow":
         return timedelta(days=1)
     try:
         return duration(text)
     except ValueError:
-        return instant(text, None)
+        return instant(text, zone)
 
 
 def _pair(text: str, option: str, read: Callable[[str], _T]) -> tuple[str, _T]:

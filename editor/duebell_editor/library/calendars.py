@@ -49,6 +49,7 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
     """
     days: dict[date, str] = {}
     unfolded = re.sub(r"\r?\n[ \t]", "", text).replace("\r\n", "\n")
+    unfolded = re.sub(r"^BEGIN:VALARM\n.*?^END:VALARM\n", "", unfolded, flags=re.MULTILINE | re.DOTALL)
     for event in re.findall(r"^BEGIN:VEVENT\n(.*?)^END:VEVENT$", unfolded, re.MULTILINE | re.DOTALL):
         summary = re.search(r"^SUMMARY(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
         name = re.sub(r"\\(.)", r"\1", summary[1].strip()) if summary else "holiday"

@@ -1,6 +1,7 @@
 """Export of a whole queue as JSON lines, one task each, and import, which can be repeated."""
 
 import itertools
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 
@@ -54,6 +55,8 @@ def _decoded(line: bytes | str) -> Task | None:
     """The line as a task with all times in UTC; None if it is empty. Raises InvalidTask for anything else."""
     if not isinstance(line, bytes | str):
         raise InvalidTask(_WHOLE, f"must be text or bytes, not {type(line).__name__}")
+    # Some programs begin a file with a byte order mark.
+    line = line.removeprefix("\ufeff") if isinstance(line, str) else line.removeprefix(BOM_UTF8)
     if not line.strip():
         return None
     try:

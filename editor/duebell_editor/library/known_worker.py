@@ -44,9 +44,10 @@ class TaskChecker:
         Warns of an action that the worker does not have, and of a payload that may not fit; refuses them if
         actions are strict. Raises InvalidTask.
         """
-        self._check(task, within="then" if task.is_blocked else "")
-        if task.is_blocked and task.members and task.members.on_failed:
-            self._check(replace(task, action=task.members.on_failed), within="on_failed")
+        waiting = task.members if task.members and task.is_blocked else None
+        self._check(task, within="then" if waiting else "")
+        if waiting and waiting.on_failed:
+            self._check(replace(task, action=waiting.on_failed), within="on_failed")
         if task.then:
             told, gets = task.then.payload, task.then.result_as or None
             told = {**told, gets: None} if gets else told

@@ -50,7 +50,7 @@ class Deployment:
     deliver       all deliveries that need no code, by name, with the fields of `worker.deliver`
     requirements  a requirements file with what the actions need
     folder        where the actions are looked for first; None: the current folder
-    bucket        where the bundle is uploaded to; None: a bucket of duebell's own
+    bucket        where the bundle is uploaded to; None: that of before, or duebell's own
     python        version of Lambda's Python, such as 3.13
     architecture  its processor
     place         Lambda, or this machine: then `python` and `architecture` are this machine's
@@ -101,7 +101,7 @@ def deploy(
         deployment = replace(deployment, actions=_actions_of(deployment, before, given))
     target = _target(deployment, before)
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
-    artifacts = Artifacts(session, account=account, bucket=deployment.bucket)
+    artifacts = Artifacts(session, account=account, bucket=deployment.bucket or before.get("CodeBucket"))
     key = artifacts.upload(bundle, stack=name)
     code = {"CodeBucket": artifacts.bucket, "CodeKey": key, "Worker": bundle.actions}
     code |= _permissions(bundle, given, before, say=say)

@@ -84,7 +84,7 @@ def _one(text: str) -> dict[str, Mapping[str, Any]]:
 def _in_file(file: Path) -> dict[str, Mapping[str, Any]]:
     """The deliveries of a file, in the JSON of DUEBELL_DELIVERIES."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"--deliver @{file}: {error}") from None
     deliveries_in(text, where=f"{file}, as {ENVIRONMENT}")

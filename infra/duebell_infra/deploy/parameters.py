@@ -369,7 +369,7 @@ def check_scheduler_name(name: str) -> str:
 
 
 #: The settings that clients have in common with the worker.
-_SHARED = (
+SHARED = (
     "retention",
     "history",
     "kept_payload",
@@ -390,7 +390,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
     default = Settings()
     kept = {
         SETTINGS[field].variable: value.days if isinstance(value, timedelta) else value
-        for field in _SHARED
+        for field in SHARED
         if (value := getattr(settings, field)) != getattr(default, field)
     }
     return {

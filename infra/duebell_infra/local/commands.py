@@ -1,5 +1,6 @@
 """`duebell local`: start the stack of this machine, wait for it, stop it."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
@@ -73,9 +74,8 @@ def local(
         return
     given_deliveries = deliveries_given(deliver)
     try:
-        if detach:
-            arguments = [one for one in sys.argv[1:] if one not in {"--detach", "-d"}]
-            typer.echo(service.start(state, arguments), nl=False)
+        if detach and not os.environ.pop(service.DETACHED, ""):
+            typer.echo(service.start(state, sys.argv[1:]), nl=False)
             return
         service.serve(
             state,

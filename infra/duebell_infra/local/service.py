@@ -128,6 +128,10 @@ def _greeting(stack: EmbeddedStack, state: Path, url: str) -> Iterator[str]:
     yield from ways_in(state, stack.environment)
 
 
+#: The variable that says to a started process that it is in the background.
+DETACHED = "_DUEBELL_DETACHED"
+
+
 def start(state: Path, arguments: Sequence[str]) -> str:
     """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
@@ -137,6 +141,7 @@ def start(state: Path, arguments: Sequence[str]) -> str:
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
         pass
     output = state / _OUTPUT
+    os.environ[DETACHED] = "yes"
     with output.open("wb") as log:
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-P", "-m", "duebell", *arguments],
@@ -145,6 +150,7 @@ def start(state: Path, arguments: Sequence[str]) -> str:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+    del os.environ[DETACHED]
     try:
         while process.poll() is None:
             if _ready(state):

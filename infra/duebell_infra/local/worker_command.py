@@ -18,9 +18,10 @@ from duebell_editor.cli.context import Context, print_error
 from duebell_editor.cli.errors import Exit, exit_of
 from duebell_editor.cli.program import examples
 from duebell_infra.deploy.options import Actions, actions_given
-from duebell_infra.deploy.parameters import environment_of
+from duebell_infra.deploy.parameters import SHARED, environment_of
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.instants import to_json
+from duebell_shared.settings import SETTINGS
 from duebell_worker.worker import Worker
 
 from .signals import at_each_signal
@@ -125,7 +126,10 @@ def worker_here(context: Context, actions: str) -> Worker:
     Raises BadParameter, a usage error, if it cannot be imported, and InvalidSettings.
     """
     if context.chosen_name:
-        os.environ.update(environment_of(context.account.settings))
+        chosen = environment_of(context.account.settings)
+        for variable in ("DUEBELL_NAME", *(SETTINGS[field].variable for field in SHARED)):
+            os.environ.pop(variable, None)  # it may be of another scheduler
+        os.environ.update(chosen)
     context.account.export()
     sys.path.insert(0, str(Path.cwd()))  # as python -m does
     from duebell_worker.entry import load  # noqa: PLC0415

@@ -10,7 +10,7 @@ A key of a TypedDict is a row: type checkers read its type, and FIELDS has its `
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Required, TypedDict, TypeVar
@@ -446,8 +446,8 @@ def fields_of(kind: type[_F], given: object) -> _F:
         )
     if kind is NewTask and "action" not in given:
         raise InvalidTask("action", "is missing")
-    if given.get("tags") is not None:  # an iterator can be read once
-        given = {**given, "tags": checked("tags", given["tags"])}
+    if isinstance(tags := given.get("tags"), Iterator):  # which can be read once
+        given = {**given, "tags": tuple(tags)}
     if given.get("unique") is None:
         return kind(**given)
     values = {name: value for name, value in given.items() if name != "unique"}

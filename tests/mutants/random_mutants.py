@@ -77,7 +77,7 @@ def _breakable(module: str, tree: ast.Module) -> Iterator[Place]:
 
 
 def _is_no_behaviour(node: ast.AST) -> bool:
-    """Docstrings, exported names, names of threads, assertions of `zip`, and what only type checkers read."""
+    """Docstrings, exported names, names of threads, and what only type checkers read."""
     match node:
         case (
             ast.Expr(value=ast.Constant())
@@ -85,7 +85,7 @@ def _is_no_behaviour(node: ast.AST) -> bool:
             | ast.Assign(value=ast.Subscript(value=ast.Name(id="Literal")))
             | ast.If(test=ast.Name(id="TYPE_CHECKING"))
             | ast.Call(func=ast.Name(id="cast" | "TypeVar" | "overload"))
-            | ast.keyword(arg="thread_name_prefix" | "strict")
+            | ast.keyword(arg="thread_name_prefix")
         ):
             return True
         case ast.ClassDef(bases=bases):

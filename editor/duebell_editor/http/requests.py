@@ -43,16 +43,16 @@ _REPEATABLE = {"status", "id"}
 
 
 class StrictRoute(APIRoute):
-    """A route that reads its body strictly: UTF-8, and no name twice in one object. Nor in its query."""
+    """A route that reads strictly: its body is UTF-8, and no name is twice in an object or in the query."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, called with a request that reads its body strictly."""
+        """FastAPI's handler, called with a request that was read strictly."""
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
-            query = Counter(name for name, _ in request.query_params.multi_items())
-            query["If-Match"] = len(request.headers.getlist("If-Match"))
-            if twice := [name for name, count in query.items() if count > 1 and name not in _REPEATABLE]:
+            given = Counter(name for name, _ in request.query_params.multi_items())
+            given["If-Match"] = len(request.headers.getlist("If-Match"))
+            if twice := [name for name, count in given.items() if count > 1 and name not in _REPEATABLE]:
                 raise InvalidQuery(twice[0], "is given more than once")
             return await handle(_JsonRequest(request.scope, request.receive))
 

@@ -76,13 +76,13 @@ def new_batch(id: str | None, then: object, on_failed: str | None, *, now: datet
 
 
 def check_follow_up(there: Task, new: Task) -> None:
-    """Raise TaskConflict if the stored batch `there` runs something else in the end than this new one."""
+    """Raise TaskConflict if the stored batch `there` has another follow-up than this new one."""
 
-    def in_the_end(batch: Task) -> tuple[object, ...]:
+    def follow_up(batch: Task) -> tuple[object, ...]:
         members = batch.members or Members()
         return batch.action, batch.payload, members.on_failed, members.after
 
-    if in_the_end(there) != in_the_end(new):
+    if follow_up(there) != follow_up(new):
         raise TaskConflict(
             f"batch {quoted(there.id)} is there already, with another follow-up: cancel it, or choose "
             f"another id"
@@ -101,8 +101,11 @@ class Joiner:
         self._queue = queue
         self._rule = rule
 
-    def check_ids(self, id: str, tasks: Sequence[Task]) -> None:
-        """Refuse ids of the tasks of a new batch that are taken by others. Raises InvalidTask, TaskExists."""
+    def check_free(self, id: str, tasks: Sequence[Task]) -> None:
+        """Check that the ids of a new batch's tasks are free. Ids that begin with the batch's are not read.
+
+        Raises InvalidTask, TaskExists.
+        """
         given = {task.id: task for task in tasks if not task.id.startswith(f"{id}/")}
         if id in given:
             raise InvalidTask("tasks", f"name {quoted(id)}, the batch itself")

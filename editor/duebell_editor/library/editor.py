@@ -487,7 +487,8 @@ class Editor:
         on_failed  the action that the batch runs instead if a task has failed; None: `then` is run anyway
 
         Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
-        repeated. A closed batch with this id is returned as it is. Raises InvalidTask before anything is
+        repeated. A closed batch with this id is returned as it is; an open one must have the same follow-up,
+        if one is given. Raises InvalidTask before anything is
         written, TaskNotFound, TaskExists if another task has the id, TaskConflict, NotArmed.
         """
         new = new_batch(id, then, on_failed, now=self._clock())
@@ -496,7 +497,7 @@ class Editor:
         given = members_of(new.id, tasks) if tasks is not None else None
         awaited = check_ids(wait_for, "wait_for") if wait_for is not None else None
         if given:
-            self._joiner.check_ids(new.id, check_all(given, self._made))
+            self._joiner.check_free(new.id, check_all(given, self._made))
         if awaited:
             self._joiner.joining(new, awaited)
         there, outcome = self._rule.add(new, Policy(IfExists.KEEP))

@@ -154,13 +154,14 @@ def _is_wanted(name: Path) -> bool:
 def requirements_of(given: Path | None, *, named_by: tuple[Path, ...] = ()) -> str:
     """The requirements in this file, for pip, without duebell itself. A folder stands for its pyproject.toml.
 
-    Those of the files that it names with `-r` are among them. Raises BundleFailed.
+    The result also has the requirements of the files that it names with `-r`. Raises BundleFailed.
+
+    named_by  the files that led to this one, by their `-r`
     """
     if given is None:
         return ""
     file = given / _PROJECT if given.is_dir() else given
-    place = file.resolve()
-    if place in named_by:
+    if (place := file.resolve()) in named_by:
         raise BundleFailed(f"the requirements file {file} names itself")
     if not file.is_file():
         kind = "pyproject.toml" if file.name == _PROJECT else "requirements file"

@@ -128,7 +128,7 @@ def _greeting(stack: EmbeddedStack, state: Path, url: str) -> Iterator[str]:
     yield from ways_in(state, stack.environment)
 
 
-#: The variable that says to a started process that it is in the background.
+#: The variable by which a started process knows that it runs in the background.
 DETACHED = "_DUEBELL_DETACHED"
 
 
@@ -142,15 +142,17 @@ def start(state: Path, arguments: Sequence[str]) -> str:
         pass
     output = state / _OUTPUT
     os.environ[DETACHED] = "yes"
-    with output.open("wb") as log:
-        process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", "-m", "duebell", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    del os.environ[DETACHED]
+    try:
+        with output.open("wb") as log:
+            process = subprocess.Popen(  # noqa: S603
+                [sys.executable, "-P", "-m", "duebell", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+    finally:
+        del os.environ[DETACHED]
     try:
         while process.poll() is None:
             if _ready(state):

@@ -669,15 +669,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     def expired(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The attempt was not made, because it came too late."""
-        return self._concluded(
-            Result.SKIPPED,
-            now=now,
-            keep=keep,
-            failure=self.failure,
-            result_json=self.result_json,
-            result_error=self.result_error,
-            attempt=max(self.attempt - 1, 0),
-        )
+        return self._concluded(Result.SKIPPED, now=now, keep=keep, attempt=max(self.attempt - 1, 0))
 
     # Occurrences of a recurring task. These are parts of a change: they leave `rev` as it is.
 
@@ -754,8 +746,9 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         on_failed: str | None = None,
         **changes: Any,
     ) -> Self:
-        cleared: dict[str, Any] = {"result_json": None, "result_error": None, "failure": None}
-        over = replace(self, **cleared | changes)
+        if result is not Result.SKIPPED:  # what is skipped leaves the last result and failure
+            changes = {"result_json": None, "result_error": None, "failure": None, **changes}
+        over = replace(self, **changes)
         new = over.failure if result is Result.FAILED and over.attempt == self.attempt else None
         over = replace(over, failures=self._failures_with(Result.FAILED, new, now))
         if self.recurrence:

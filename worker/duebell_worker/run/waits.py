@@ -36,9 +36,9 @@ def claimed_lease(context: RunContext, lanes: Collection[int] | None) -> Lease:
     If another try of this invocation holds lanes, wait first until that lease has ended.
     """
     backend = context.backend
-    # Only the Lambda sets the head start, as the rule rings for it: its runs have a time, and no host.
-    is_lambdas = context.stop_at is not None and context.host is None
-    head_start = backend.settings.head_start if is_lambdas else None
+    # Only the Lambda sets the head start, as the rule rings for it. Its runs have a time limit, and no host.
+    is_in_lambda = context.stop_at is not None and context.host is None
+    head_start = backend.settings.head_start if is_in_lambda else None
     claim = partial(Lease.claim, backend.armer, context.id, backend.clock, only=lanes, head_start=head_start)
     lease = claim()
     if lease.claim_at:

@@ -69,7 +69,7 @@ function shownIn(text, { name, kind, values, schema }) {
       return rawField(text, name);
     case "date-time":
       return typeof value === "string" && !Number.isNaN(Date.parse(value)) ? value : undefined;
-    // An input of the browser drops other forms of a time, and line breaks.
+    // The browser's inputs drop other forms of dates and times, and line breaks.
     case "date":
       return typeof value === "string" && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined;
     case "time":

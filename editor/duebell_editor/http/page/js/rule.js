@@ -197,7 +197,7 @@ const LATE = 120000; // a rule rings somewhere in its minute, and its run begins
 
 const passed = () => (isLost ? heard : new Date()) - new Date(status.rings_at);
 
-// Whether the rule rings in the minute before, too: it does where that rules out no other hour.
+// Whether the rule also rings in the minute before: its expression then has both minutes.
 function isEarly() {
   const minutes = status.expression.replace("cron(", "").split(" ", 1)[0].split(",").map(Number);
   return minutes.includes(new Date(status.rings_at).getUTCMinutes() - 1);

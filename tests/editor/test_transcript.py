@@ -22,6 +22,7 @@ from duebell_shared import errors
 from duebell_shared.bell import arming
 from duebell_shared.parallel import Parallel
 from duebell_shared.queue import changes
+from duebell_shared.schedules import schedule as schedules
 from duebell_shared.settings import AuditTo
 from duebell_shared.tasks import worker_record
 from tests import transcript
@@ -49,6 +50,7 @@ NAMES: dict[str, Any] = {
     "ics_calendar": ics_calendar, "preview_fields": preview_fields, "status_fields": status_fields,
     "task_fields": task_fields, "Editor": Editor, "Settings": Settings, "replace": msgspec.structs.replace,
     "errors": errors, "arming": arming, "worker_record": worker_record, "changes": changes, "cost": cost,
+    "schedules": schedules,
 }  # fmt: skip
 
 

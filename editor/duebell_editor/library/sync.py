@@ -145,8 +145,9 @@ def _steps(
         found = there.get(task.id)
         fields = _differences(task, found) if found and found.recurrence else ()
         is_missing = found is None or found.recurrence is None or found.status is Status.CANCELLED
-        if (is_missing or (found and found.has_ended and fields)) and not _is_over(task, now):
-            yield SyncStep(verb="add", id=task.id, action=task.action, schedule=task.schedule)
+        if is_missing or (found and found.has_ended and fields):
+            if not _is_over(task, now):
+                yield SyncStep(verb="add", id=task.id, action=task.action, schedule=task.schedule)
         elif fields:
             yield SyncStep(
                 verb="change", id=task.id, action=task.action, schedule=task.schedule, fields=fields
@@ -192,7 +193,7 @@ def _as_declared(task: Task, declared: DeclaredTask, now: datetime, calendars: C
     """The task as it is declared. Raises TaskConflict while it runs, InvalidTask, InvalidSchedule."""
     given = {**_given(declared), "end": None, "max_runs": None}  # code declares neither of the two
     fields = _differences(declared, task)
-    if {"schedule", "timezone", "end"}.isdisjoint(fields):
+    if "schedule" not in fields:
         changes = {name: given[name] for name in fields if name in given}
     else:  # a schedule comes with its own time zone, start and end
         changes = {name: given[name] for name in (*SCHEDULE, *fields) if name in given}

@@ -24,9 +24,6 @@ from .zones import zone_of
 
 _DAY = timedelta(days=1)
 
-#: No occurrence is moved further than this.
-_FURTHEST = timedelta(days=60)
-
 #: Bytes of all calendars of a queue: a run reads them in one item.
 MOST_BYTES = 200_000
 
@@ -119,6 +116,8 @@ class Calendars(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             new = msgspec.json.decode(stored := to_json(new), type=type(self))
         except (TypeError, ValueError) as error:  # if it were stored, no calendar could be read
             raise InvalidInput("calendar", f"must have dates and their names: {error}") from None
+        if (last := calendar.holidays[-1]) > calendar.ends:
+            raise InvalidInput("ends", f"is before the last holiday, {last}")
         if (size := len(stored)) > MOST_BYTES:
             raise InvalidInput("calendar", f"makes all calendars {size:,} bytes: {MOST_BYTES:,} is the most")
         return new
@@ -179,6 +178,10 @@ class _Days:
         how = self._schedule.holidays or Holidays.SKIP
         if how is Holidays.SKIP:
             return
-        for day in calendar.between(first - _FURTHEST, min(last, date.max - _FURTHEST) + _FURTHEST):
+        begin, end = (
+            calendar.moved(first - _DAY, Holidays.PREVIOUS),
+            calendar.moved(last + _DAY, Holidays.NEXT),
+        )
+        for day in calendar.between(begin, end):
             if first <= (to := calendar.moved(day, how)) <= last:
                 yield from (self.at(to, due) for due in self.occurrences(day))

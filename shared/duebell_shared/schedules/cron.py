@@ -196,7 +196,8 @@ class _Field(NamedTuple):
         begin = self.number(first, part)
         end = self.number(last, part) if dash else self.most if slash else begin
         if begin > end:
-            raise self.wrong(part, f"a range goes upwards: write {first}-{self.most},{self.least}-{last}")
+            upwards = f"write {first}-{self.most},{self.least}-{last}"
+            raise self.wrong(part, f"a range goes upwards: {'list the values' if slash else upwards}")
         return range(begin, end + 1, by)
 
     def number(self, text: str, part: str) -> int:

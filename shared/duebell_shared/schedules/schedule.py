@@ -227,6 +227,8 @@ def make_schedule(
         raise _invalid(f"must be at most {MAX_EXPRESSION:,} characters, not {len(expression):,}")
     expression = " ".join(expression.split())
     meaning = _parse(expression)
+    if holidays and holidays not in set(Holidays):
+        raise InvalidSchedule("holidays", f"must be skip, next or previous, not {quoted(holidays)}")
     schedule = Schedule(
         expression=expression,
         timezone=zone_of("UTC" if timezone is None else timezone).key,
@@ -236,7 +238,7 @@ def make_schedule(
         else _instant("start", start),
         end=_instant("end", end),
         calendar=calendar or UNSET,
-        holidays=holidays or UNSET,
+        holidays=Holidays(holidays) if holidays else UNSET,
     )
     if holidays and not calendar:
         raise InvalidSchedule("holidays", "needs a calendar, and none is given")

@@ -153,6 +153,8 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
             if self.schedule.count(due, until) < keep:
                 return due, self
         kept = self.schedule.latest(due, until, keep)
+        if not kept:  # a newer calendar has made `next_due` a holiday
+            return due, replace(self, next_due=self.schedule.next_after(due))
         missed = self.missed_runs + self.schedule.count(due, kept[0])
         return kept[0], replace(self, missed_runs=missed, next_due=self.schedule.next_after(kept[0]))
 

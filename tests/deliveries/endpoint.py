@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any
@@ -33,16 +33,18 @@ def endpoint() -> Iterator[Endpoint]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             endpoint.posted.append((self.path, dict(self.headers), body))
-            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * endpoint.continues)
-            self.send_response(endpoint.status)
-            for name, value in endpoint.headers.items():
+            # The test sets the next answer as soon as the caller has read this one's headers.
+            answer = replace(endpoint)
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n" * answer.continues)
+            self.send_response(answer.status)
+            for name, value in answer.headers.items():
                 self.send_header(name, value)
-            if endpoint.status != 204:
-                self.send_header("Content-Length", str(len(endpoint.said) + endpoint.missing))
+            if answer.status != 204:
+                self.send_header("Content-Length", str(len(answer.said) + answer.missing))
             with suppress(ConnectionError):  # the caller may have left
                 self.end_headers()
-                self.wfile.write(endpoint.said)
-            self.close_connection |= endpoint.missing > 0
+                self.wfile.write(answer.said)
+            self.close_connection |= answer.missing > 0
 
         def log_message(self, *_: Any) -> None:
             """Say nothing."""

@@ -131,12 +131,13 @@ def test_what_aws_refuses_is_a_problem_and_what_it_does_not_answer_is_an_error(
 
 
 @pytest.mark.moto
-def test_the_region_and_the_account_are_those_of_the_rule(session: boto3.Session) -> None:
+def test_the_region_and_the_account_are_those_of_the_rule(session: boto3.Session, clock: Clock) -> None:
     settings = Settings(color=Color.RED)
-    status = Editor(settings, session=session).status()
+    status = Editor(backend=Backend.connect(settings, session, clock=clock)).status()
     assert (status.name, status.region, status.account) == ("duebell", REGION, "123456789012")
     assert status.color is Color.RED
-    assert Editor(Settings(name="sales"), session=session).status().name == "sales"
+    sales = Backend.connect(Settings(name="sales"), session, clock=clock)
+    assert Editor(backend=sales).status().name == "sales"
 
 
 @pytest.mark.parametrize("arn", ["", "arn", "a:b:c"])

@@ -64,6 +64,7 @@ function openLimit(action, limit) {
     const limits = {};
     for (const [name, one] of Object.entries(inputs)) {
       forgive(one);
+      if (one.value === one.defaultValue) continue; // somebody else may have set another limit
       limits[name] = read(one);
       if (limits[name] === undefined) {
         blame(one, "Give a number, or nothing.");

@@ -7,7 +7,7 @@ import { blame, blameFor, field, forgive, goTo, inViewersTime } from "./field.js
 import { KINDS, ROWS, changedIn, counting, isSame, madeId, row, toAdd, toChange, valueIn, valuesOf } from "./kinds.js";
 import { payloadForm } from "./payload_form.js";
 import { on, tell } from "./state.js";
-import { ZONE, full, near, relative, time, toLocalInput } from "./time.js";
+import { ZONE, full, near, relative, time } from "./time.js";
 import { complain, toast } from "./toast.js";
 import { edited, undone } from "./verbs.js";
 
@@ -268,7 +268,10 @@ function kinds({ once, recurring }) {
 }
 
 function once({ input, moments }) {
-  const later = (minutes) => () => put(input.due, toLocalInput(new Date(Date.now() + minutes * MINUTE)));
+  const later = (minutes) => () => {
+    moments.due.set(new Date(Date.now() + minutes * MINUTE).toISOString());
+    input.due.dispatchEvent(new Event("input", { bubbles: true }));
+  };
   const quick = [
     ["In 10 minutes", later(10)],
     ["In an hour", later(60)],
@@ -407,6 +410,7 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   if (action) input.action.value = action;
   let before = valuesOf(all);
   const made = madeId();
+  let sent = null; // the first request to add it: a later one finds what that one stored
 
   const wrong = h("p.wrong", { role: "alert" });
   const meanwhile = clash(decide);
@@ -437,9 +441,12 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   }
 
   async function add() {
-    const response = await fetchApi("POST", "tasks", { body: toAdd(all, made) });
+    const body = toAdd(all, made);
+    sent ??= body;
+    const response = await fetchApi("POST", "tasks", { body });
     const added = await response.json();
-    const wasThere = response.status === 200 && THERE[input.if_exists.value];
+    const isOfFirst = body !== sent && "was added by the first request, as it was written then: edit it";
+    const wasThere = response.status === 200 && (THERE[input.if_exists.value] ?? isOfFirst);
     toast(`${added.id} ${wasThere || "is added"}`, {
       about: added.id,
       undo: wasThere ? undefined : () => undone(added, () => ask("DELETE", taskPath(added.id), { rev: added.rev })),

@@ -4,7 +4,7 @@ import { get } from "./api.js";
 import { byId, debounce, h, isReadOnly, press, refill, reword, tasks } from "./dom.js";
 import { NOTHING, PAGE, REQUESTS, readOn } from "./reading.js";
 import { drawPicked, drawRows, row, startPicking, stateOf, unpick } from "./rows.js";
-import { ANY, ANY_FINISHED, BETWEEN, SEARCHES, choices, clearFilters, filters, isById, isHistory, isLatestFirst, limits, on, searchFor, searched, setFilters, tell, where } from "./state.js";
+import { ANY, ANY_FINISHED, BETWEEN, SEARCHES, choices, clearFilters, filters, isById, isHistory, isLatestFirst, isTime, limits, on, searchFor, searched, setFilters, tell, where } from "./state.js";
 import { counted, current, failedIn } from "./status.js";
 import { toLocalInput } from "./time.js";
 
@@ -87,7 +87,7 @@ export function note(found, asked) {
 const MILLISECOND = 1;
 
 const local = (iso, shift = 0) => iso && toLocalInput(new Date(Date.parse(iso) + shift)).slice(0, 16);
-const iso = (text, shift = 0) => text && new Date(new Date(text).getTime() + shift).toISOString();
+const iso = (text, shift = 0) => (isTime(text) ? new Date(new Date(text).getTime() + shift).toISOString() : "");
 
 // The last moment is included for the API; people say the one behind it.
 const UNTIL = { from: (text) => iso(text, -MILLISECOND), to: (instant) => local(instant, MILLISECOND) };
@@ -101,7 +101,7 @@ function read() {
   };
   const isNew = by.value === "prefix" && search.value.trim() && search.value.trim() !== filters.prefix;
   setFilters({
-    ...(isNew && { status: ANY }), // if nothing else is asked for
+    ...(isNew && !action.value.trim() && !when.value && !filters.error && { status: ANY, order: "" }),
     action: action.value.trim(),
     ...searchFor(by.value, search.value.trim()),
     when: when.value,

@@ -109,7 +109,7 @@ async function change(verb, asked, words, { isMore = false } = {}) {
     if (!found.found) {
       toast(`None of them can be ${VERBS[verb].done}`);
     } else if (await isMeant(verb, found, words, isMore || !found.is_all)) {
-      report(verb, await inParts(verb, found.ids));
+      report(VERBS[verb], await inParts(verb, found.ids));
       unpick();
     }
   } catch (error) {
@@ -164,16 +164,14 @@ function filterWords() {
 async function takeBack(verb, ids) {
   try {
     const undone = await inParts(verb, ids);
-    toast(`${tasks(undone.changed.length)} ${VERBS[verb].done}`);
-    if (undone.error) complain(undone.error);
+    report({ done: VERBS[verb].done }, undone);
   } catch (error) {
     complain(error);
   }
   tell("refresh");
 }
 
-function report(verb, { changed, failures, isStopped, error }) {
-  const { undo: back, done } = VERBS[verb];
+function report({ undo: back, done }, { changed, failures, isStopped, error }) {
   const undo = back && changed.length ? () => takeBack(back, changed) : undefined;
   const stopped = isStopped ? ", then stopped" : "";
   if (changed.length) toast(`${tasks(changed.length)} ${done}${stopped}`, { undo });

@@ -98,24 +98,26 @@ function openBackfill({ id }) {
     said,
     foot,
   );
-  let counted = false;
+  let counted = ""; // the range that was counted, as it would be sent
+
+  const rangeOf = () => ({ start: start.read(), end: end.read(), per_second: perSecond.value ? Number(perSecond.value) : null });
 
   function forget() {
-    counted = false;
+    counted = "";
     said.textContent = "";
     go.textContent = "Count";
   }
 
   async function send() {
     wrong.textContent = "";
-    const range = { start: start.read(), end: end.read(), per_second: perSecond.value ? Number(perSecond.value) : null };
-    if (!range.start || !range.end) {
-      wrong.textContent = "Give the beginning and the end of the range.";
-      return;
-    }
+    const range = rangeOf();
+    const asked = JSON.stringify(range);
+    if (!range.start || !range.end) wrong.textContent = "Give the beginning and the end of the range.";
+    else if (perSecond.validity.badInput) wrong.textContent = "Per second: write a number.";
+    if (wrong.textContent) return;
     try {
-      const report = await ask("POST", taskPath(id, "backfill"), { body: { ...range, dry_run: !counted } });
-      if (counted) {
+      const report = await ask("POST", taskPath(id, "backfill"), { body: { ...range, dry_run: counted !== asked } });
+      if (counted === asked) {
         dialog.close();
         toast(`${number(report.added)} added, ${number(report.there_already)} there already`);
         const [first] = report.failures;
@@ -123,7 +125,8 @@ function openBackfill({ id }) {
         tell("changed", id);
         return;
       }
-      counted = report.dues.length > 0;
+      if (JSON.stringify(rangeOf()) !== asked) return; // it was changed meanwhile
+      counted = report.dues.length ? asked : "";
       said.textContent = counted
         ? `${near(new Date(report.dues[0]))} to ${near(new Date(report.dues.at(-1)))}`
         : "The schedule has no occurrence in this range.";

@@ -129,8 +129,11 @@ export const isById = () => filters.status === ANY;
 export const isLatestFirst = () => isHistory() !== (filters.order === "reverse");
 export const stretch = () => bounds(filters, isHistory());
 
+export const isTime = (text) => !Number.isNaN(Date.parse(text));
+
 function take(changes) {
   Object.assign(filters, changes);
+  for (const name of ["after", "before"]) if (!isTime(filters[name])) filters[name] = "";
   const { prefix, ...others } = filters;
   const isOnlyId = prefix && !Object.entries(others).some(([name, value]) => name !== "status" && value);
   if (filters.status === ANY && !isOnlyId) filters.status = "";

@@ -145,7 +145,7 @@ function payload(task) {
     },
     "Copy",
   );
-  return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), copy);
+  return part("Payload", h("pre", { tabindex: "0", "aria-label": "Payload" }, text), navigator.clipboard && copy); // browsers have it on secure pages only
 }
 
 function result({ resultText, result_error: why }) {

@@ -86,7 +86,7 @@ export function time(iso, { words = true, inside = false } = {}) {
   const shown = h(
     "time",
     { datetime: iso, title: `${own}\n${iso.replace("T", " ").replace(/(\.000)?Z$/, "")} UTC` },
-    isRelative ? null : inside ? nearby(date) : near(date),
+    isRelative ? null : h("span", { [inside ? "data-nearby" : "data-near"]: iso }, inside ? nearby(date) : near(date)),
   );
   if (isRelative) shown.append(h("span", { "data-relative": iso }, relative(date)));
   else if (words) shown.append(" ", h("small", { "data-relative": iso }, relative(date)));
@@ -138,9 +138,11 @@ export function toLocalInput(date) {
 }
 
 export function tickRelative() {
-  for (const shown of document.querySelectorAll("[data-relative]")) {
-    const words = relative(new Date(shown.dataset.relative));
-    if (shown.textContent !== words) shown.textContent = words;
+  for (const [name, said] of Object.entries({ relative, near, nearby })) {
+    for (const shown of document.querySelectorAll(`[data-${name}]`)) {
+      const words = said(new Date(shown.dataset[name]));
+      if (shown.textContent !== words) shown.textContent = words;
+    }
   }
 }
 

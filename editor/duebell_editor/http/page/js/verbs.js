@@ -26,7 +26,8 @@ const VERBS = {
   },
   async pause(task) {
     const now = await post(task.id, "pause", task.rev);
-    return [`${task.id} is paused`, () => post(task.id, "resume", now.rev)];
+    // Resumed, a task that waits for its next attempt would run at once.
+    return [`${task.id} is paused`, !task.attempt && (() => post(task.id, "resume", now.rev))];
   },
   async resume(task) {
     const now = await post(task.id, "resume", task.rev);
@@ -37,7 +38,9 @@ const VERBS = {
     return [`${task.id} is tried again`];
   },
   async cancel(task) {
-    const isAgainPossible = ["scheduled", "paused"].includes(task.status) && !task.recurrence;
+    // An add restores neither attempts, nor what a batch knows of its tasks.
+    const isAgainPossible =
+      ["scheduled", "paused"].includes(task.status) && !task.recurrence && !task.attempt && !task.batch && !task.members;
     if (
       !isAgainPossible &&
       !(await confirm(`Cancel ${task.id}?`, whatIsLost(task), "Cancel the task", { danger: true }))
@@ -168,7 +171,7 @@ export function openMove(task) {
       wrong.textContent =
         "The task was changed meanwhile, and is not moved. " +
         `It is ${now.status}, due ${full(new Date(now.due))}. ` +
-        "Press Move again to move it all the same.";
+        (now.can.includes("move") ? "Press Move again to move it all the same." : "It cannot be moved any more.");
     } catch (error) {
       wrong.textContent = error.message;
     }

@@ -12,8 +12,8 @@ resource "aws_s3_bucket" "bundles" {
   # checkov:skip=CKV_AWS_145: encrypted with S3's own key, which costs nothing
   # checkov:skip=CKV2_AWS_62: nobody waits for a bundle
   count         = local.by_s3 ? 1 : 0
-  bucket_prefix = "${lower(var.name)}-bundles-"
-  force_destroy = true # bundles only, and they can be built again
+  bucket_prefix = "${substr(lower(var.name), 0, 28)}-bundles-" # 37 characters at most
+  force_destroy = true                                         # bundles only, and they can be built again
   tags          = local.tags
 }
 

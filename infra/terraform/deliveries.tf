@@ -32,7 +32,12 @@ locals {
   deliveries = jsonencode({
     for name, one in var.deliveries : name => merge(
       { for field, value in one : field => value if value != null && field != "run" },
-      { for field, run in { run = one.run } : field => { for key, value in run : key => value if value != null } if run != null },
+      {
+        for field, run in { run = one.run } : field => merge(
+          { for key, value in run : key => value if value != null && key != "overrides" },
+          { for key, given in { overrides = run.overrides } : key => { for name, value in given : name => value if value != null } if given != null },
+        ) if run != null
+      },
     )
   })
 

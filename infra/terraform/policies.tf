@@ -256,9 +256,9 @@ resource "aws_iam_role_policy" "worker" {
 }
 
 resource "aws_iam_role_policy_attachment" "worker" {
-  for_each   = toset(var.worker_policies)
+  count      = length(var.worker_policies) # their ARNs may be known later
   role       = aws_iam_role.worker.name
-  policy_arn = each.value
+  policy_arn = var.worker_policies[count.index]
 }
 
 # For the roles of services that add tasks and of people who look after them: attach it.

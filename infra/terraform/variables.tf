@@ -285,7 +285,7 @@ variable "permissions_boundary_arn" {
 }
 
 variable "subnet_ids" {
-  description = "Subnets of a VPC for the worker. From there it reaches DynamoDB, EventBridge and Lambda by a NAT gateway or by endpoints of the VPC. Empty: no VPC."
+  description = "Subnets of a VPC for the worker. From there it reaches DynamoDB, EventBridge, Lambda and, with an intake queue, SQS by a NAT gateway or by endpoints of the VPC. Empty: no VPC."
   type        = list(string)
   default     = []
 }

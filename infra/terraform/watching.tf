@@ -1,5 +1,6 @@
 locals {
-  is_watched = var.alarms || var.alarm_topic_arn != "" || var.alarm_mail != ""
+  # In this order, as the ARN of a topic may be known later, and how many alarms there are may not.
+  is_watched = var.alarms ? true : var.alarm_topic_arn != "" || var.alarm_mail != ""
   tells      = concat(var.alarm_topic_arn == "" ? [] : [var.alarm_topic_arn], aws_sns_topic.alarms[*].arn)
 
   # The metrics of the alarms. An alarm is raised by one period above its threshold.

@@ -1,3 +1,26 @@
+locals {
+  variables = {
+    DUEBELL_TABLE          = var.name
+    DUEBELL_RULE           = var.name
+    DUEBELL_BELL           = var.bell
+    DUEBELL_WORKER         = var.worker
+    DUEBELL_DELIVERIES     = local.deliveries
+    DUEBELL_LANES          = tostring(var.lanes)
+    DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
+    DUEBELL_HISTORY        = var.history
+    DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
+    DUEBELL_AUDIT          = var.audit
+    DUEBELL_AUDIT_DAYS     = tostring(var.audit_days)
+    DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
+    DUEBELL_PRECISION      = var.precision
+    DUEBELL_PARALLEL_RUNS  = tostring(var.parallel_runs)
+    DUEBELL_FUNCTION       = local.called
+    DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
+    DUEBELL_COLOR          = var.color
+    DUEBELL_INTAKE         = var.intake ? local.intake : ""
+  }
+}
+
 resource "aws_lambda_function" "worker" {
   # checkov:skip=CKV_AWS_115: runs hold leases, so one more at a time is harmless; a limit would throttle rings
   # checkov:skip=CKV_AWS_116: failed runs go to a queue by the invoke config, which also tells why
@@ -42,32 +65,17 @@ resource "aws_lambda_function" "worker" {
     mode = var.tracing ? "Active" : "PassThrough"
   }
   environment {
-    variables = {
-      DUEBELL_TABLE          = var.name
-      DUEBELL_RULE           = var.name
-      DUEBELL_BELL           = var.bell
-      DUEBELL_WORKER         = var.worker
-      DUEBELL_DELIVERIES     = local.deliveries
-      DUEBELL_LANES          = tostring(var.lanes)
-      DUEBELL_RETENTION_DAYS = tostring(var.retention_days)
-      DUEBELL_HISTORY        = var.history
-      DUEBELL_KEPT_PAYLOAD   = tostring(var.kept_payload)
-      DUEBELL_AUDIT          = var.audit
-      DUEBELL_AUDIT_DAYS     = tostring(var.audit_days)
-      DUEBELL_METRICS        = var.metrics || local.is_watched ? "on" : "off"
-      DUEBELL_PRECISION      = var.precision
-      DUEBELL_PARALLEL_RUNS  = tostring(var.parallel_runs)
-      DUEBELL_FUNCTION       = local.called
-      DUEBELL_ENVIRONMENT    = jsonencode(var.environment)
-      DUEBELL_COLOR          = var.color
-      DUEBELL_INTAKE         = var.intake ? local.intake : ""
-    }
+    variables = local.variables
   }
 
   lifecycle {
     precondition {
       condition     = (length(var.subnet_ids) > 0) == (length(var.security_group_ids) > 0)
       error_message = "subnet_ids and security_group_ids go together."
+    }
+    precondition {
+      condition     = length(setintersection(keys(var.environment), keys(local.variables))) == 0
+      error_message = "environment has variables that the module sets itself: leave out those that begin with DUEBELL_."
     }
     precondition {
       condition     = !var.snap_start || var.runtime != "python3.11"

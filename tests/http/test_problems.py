@@ -53,9 +53,7 @@ def post(client: TestClient, body: str | bytes) -> Any:
         ({"action": "x", "in": "1h"}, "in", "must be a number of seconds, not '1h'"),
     ],
 )
-def test_wrong_fields_are_told_with_reasons(
-    client: TestClient, body: object, field: str, reason: str
-) -> None:
+def test_wrong_fields_are_told_with_reason(client: TestClient, body: object, field: str, reason: str) -> None:
     document = problem(post(client, json.dumps(body)), 422)
     assert document["field"] == field
     assert reason in document["reason"]

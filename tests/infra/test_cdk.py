@@ -220,9 +220,12 @@ def test_the_apps_of_the_how_to_are_synthesised(
 def test_what_cannot_be_right_is_refused(stack: Stack) -> None:
     with pytest.raises(InvalidDeployment, match="3 to 30 letters"):
         Scheduler(stack, "One", name="my_queue", actions="jobs:worker")
-    for wrong in ("Memory", "CodeKey", "Name"):
-        with pytest.raises(InvalidDeployment, match=f"takes no parameter {wrong}"):
+    said = {one: f"takes no parameter {one}" for one in ("Memory", "CodeKey", "Name")}
+    for wrong, why in {**said, "Alarms": "Alarms: must be yes or no", "SubnetIds": "go together"}.items():
+        with pytest.raises(InvalidDeployment, match=why):
             Scheduler(stack, f"Two{wrong}", actions="jobs:worker", parameters={wrong: "x"})
+    with pytest.raises(InvalidDeployment, match="cannot set DUEBELL_TABLE"):
+        Scheduler(stack, "Four", actions="jobs:worker", environment={"DUEBELL_TABLE": "other"})
     with pytest.raises(BundleFailed, match="there is no module 'nothing'"):
         Scheduler(stack, "Three", actions="nothing:worker")
 

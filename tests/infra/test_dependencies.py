@@ -74,7 +74,7 @@ def test_the_users_requirements_go_in(wheels: Path, tmp_path: Path) -> None:
     assert {"sums/__init__.py", "numbers/__init__.py", "msgspec/__init__.py"} <= set(files)
     # And those of the user's project
     (tmp_path / "pyproject.toml").write_text(
-        '[project]\nname = "service"\ndependencies = ["numbers>=2", "duebell[cli]>=99"]\n'
+        '[project]\nname = "service"\ndependencies = ["numbers>=2", "duebell[cli]>=99", "./x/duebell"]\n'
     )
     files = install(tmp_path / "more", ARM, requirements=tmp_path)
     assert {"numbers/__init__.py", "msgspec/__init__.py"} <= set(files)

@@ -108,6 +108,7 @@ def test_a_module_with_a_computed_name_is_to_be_imported_by_name(built: Built, t
     ("lines", "why"),
     [
         ("import boto3; boto3.client('sqs').list_queues()", "NoCredentialsError.*needs the network or AWS"),
+        ("raise ValueError from ConnectionRefusedError()", "ValueError.*needs the network or AWS"),
         ("raise ConnectionRefusedError", "ConnectionRefusedError.*needs the network or AWS"),
     ],
 )

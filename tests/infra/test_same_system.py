@@ -171,9 +171,9 @@ def test_the_bells_are_alike_and_stay_as_they_are_set(template: Any, module: Any
 
 
 def test_the_workers_variables_and_where_its_failed_runs_go(template: Any, module: Any) -> None:
-    ours, theirs = properties(template, "Function"), module["resource"]["aws_lambda_function"]["worker"]
+    ours = properties(template, "Function")
     variables = set(ours["Environment"]["Variables"]) - {"DUEBELL_VERSION_KEY"}
-    assert variables == set(theirs["environment"][0]["variables"])
+    assert variables == set(module["locals"]["variables"])
     config = module["resource"]["aws_lambda_function_event_invoke_config"]["worker"]
     assert "failed_runs" in config["destination_config"][0]["on_failure"][0]["destination"]
 

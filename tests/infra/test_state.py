@@ -44,6 +44,10 @@ def test_what_cannot_be_the_folder_is_refused_and_free_afterwards(tmp_path: Path
     with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(tmp_path / "file"):
         pass
     (folder / "key").mkdir()
+    with pytest.raises(EmbeddedStackFailed, match="other files"), StateFolder(folder):
+        pass
+    assert [one.name for one in folder.iterdir()] == ["key"]
+    (folder / "lock").touch()
     with pytest.raises(EmbeddedStackFailed, match="cannot be used"), StateFolder(folder):
         pass
     (folder / "key").rmdir()
@@ -93,6 +97,8 @@ def test_a_key_that_others_could_read_or_write_is_replaced(folder: Path, mode: i
 
 def test_a_link_and_a_pipe_are_not_read_but_replaced(folder: Path, tmp_path: Path) -> None:
     elsewhere = key_in(tmp_path / "elsewhere")
+    key_in(folder)
+    (folder / "key").unlink()
     (folder / "key").symlink_to(tmp_path / "elsewhere" / "key")
     assert key_in(folder) != elsewhere
     (folder / "key").unlink()

@@ -176,9 +176,7 @@ def test_words_that_stay_the_same_are_not_read_out_again(page: Page, scene: Scen
     assert page.evaluate("said") == []
 
 
-def test_actions_and_tags_are_suggested_that_were_seen_before(
-    open_page: Open, url: str, scene: Scene
-) -> None:
+def test_actions_and_tags_seen_before_are_suggested(open_page: Open, url: str, scene: Scene) -> None:
     scene.editor.add("x", due=timedelta(minutes=5), id="tagged", tags=["red"])
     page = open_page(url)
     page.get_by_label("Search by").select_option("Tag is")

@@ -124,9 +124,7 @@ RUNS: dict[str, tuple[Mapping[str, Any], Status]] = {
 
 
 @pytest.mark.parametrize(("item", "end"), RUNS.values(), ids=RUNS.keys())
-def test_an_item_with_an_odd_part_comes_to_its_end(
-    item: Mapping[str, Any], end: Status, scene: Scene
-) -> None:
+def test_an_item_with_an_odd_part_gets_to_its_end(item: Mapping[str, Any], end: Status, scene: Scene) -> None:
     # Given a task with a part that is wrong, but not with what makes it a task
     scene.editor.add("note", due=SOON, id="a")
     scene.table.put("odd", item)

@@ -139,9 +139,7 @@ def test_when_it_rings_is_put_right_whatever_was_changed(clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("code", ["busy", "Throttling", "ThrottlingException", "TooManyRequestsException"])
-def test_what_passes_is_tried_again_later(
-    rule: Bell, eventbridge: FakeEvents, clock: Clock, code: str
-) -> None:
+def test_what_passes_is_tried_later(rule: Bell, eventbridge: FakeEvents, clock: Clock, code: str) -> None:
     eventbridge.troubles["PutRule"] = [refusal(eventbridge.busy if code == "busy" else code)] * 4
     assert rule.ring_at(MINUTE, within=LONG)
     assert eventbridge.expression == SetFor(MINUTE)

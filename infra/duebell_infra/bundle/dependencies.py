@@ -30,11 +30,15 @@ _LEFT_OUT_NOTES = {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json"}
 
 _PROJECT = "pyproject.toml"
 
-#: A requirement of duebell, with its hashes. It is dropped: the bundle has duebell as it is installed here.
-_OURS = re.compile(r"(?mi)^\s*duebell(?![\w.-])(.*\\\n)*.*$")
+#: A requirement of duebell, by its name, folder, archive or repository, with its hashes. It is dropped: the
+#: bundle has duebell as it is installed here.
+_OURS = re.compile(
+    r"(?mi)^\s*(?:(?:-e|--editable)[ =]*)?(?!-)(?:\S*/)?duebell(?:\.git|-\d\S*\.whl|-\d\S*\.tar\.gz)?"
+    r"/?(?=$|[\s\[@#;=<>~!])(.*\\\n)*.*$"
+)
 
-#: Another file that a requirements file names; pip looks for it beside that file.
-_OTHER_FILE = re.compile(r"(?m)^(-r|--requirement|-c|--constraint)[ =]*(?!\w+://)(\S+)")
+#: Another file that a requirements file names; pip looks for it beside that file. So it does for a folder.
+_OTHER_FILE = re.compile(r"(?m)^(-r|--requirement|-c|--constraint|-f|--find-links)[ =]*(?!\w+:)(\S+)")
 
 
 def core_requirements() -> list[str]:
@@ -181,7 +185,9 @@ def requirements_of(given: Path | None, *, named_by: tuple[Path, ...] = ()) -> s
 
     def other(found: re.Match[str]) -> str:
         other_file = place.parent / found[2]
-        if found[1] in {"-c", "--constraint"}:
+        if found[1] in {"-f", "--find-links"} and not other_file.exists():
+            return found[0]
+        if found[1] not in {"-r", "--requirement"}:
             return f"{found[1]} {other_file}"
         return requirements_of(other_file, named_by=(*named_by, place))
 

@@ -149,7 +149,7 @@ def _way_out(outcome: _Outcome, path: Sequence[str]) -> str:
     for name in metadata.packages_distributions().get(top, []):
         return f"; it is installed here with {name}: name {name} among the requirements (--requirements FILE)"
     *folders, file = outcome.module.split(".")
-    if SKIPPED_FILES.fullmatch(f"{file}.py") or not SKIPPED_FOLDERS.isdisjoint(folders):
+    if SKIPPED_FILES.fullmatch(f"{file}.py") or not SKIPPED_FOLDERS.isdisjoint([*folders, file]):
         return f"; {outcome.module} is named like a test, and tests are left out of the bundle: rename it"
     if any(Path(place, name).exists() for place in path for name in (top, f"{top}.py")):
         return f"; it is imported by a computed name: write `import {top}` in a module that is in the bundle"

@@ -41,10 +41,9 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
         worker = load(actions)
     except BaseException as error:  # noqa: BLE001 (of anybody's code, `SystemExit` too)
         message = " ".join(str(error).replace(f"{bundle}{os.sep}", "").split())
-        of_the_sdk = any(one.__module__ == "botocore.exceptions" for one in type(error).__mro__)
         return {
             "error": ": ".join(filter(None, (_where(error, bundle), type(error).__name__, message))),
-            "is_outside": of_the_sdk or isinstance(error, ConnectionError | TimeoutError | socket.gaierror),
+            "is_outside": _is_outside(error),
             "module": error.name if isinstance(error, ModuleNotFoundError) else None,
         }
     return {
@@ -53,6 +52,17 @@ def loaded(bundle: Path, actions: str) -> dict[str, Any]:
             for one in worker.deliveries
         }
     }
+
+
+def _is_outside(error: BaseException | None) -> bool:
+    """Return True for an error of the network or of the SDK, and one that such an error led to."""
+    while error is not None:
+        if any(one.__module__ == "botocore.exceptions" for one in type(error).__mro__):
+            return True
+        if isinstance(error, ConnectionError | TimeoutError | socket.gaierror):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _where(error: BaseException, bundle: Path) -> str:

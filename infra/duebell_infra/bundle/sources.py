@@ -116,7 +116,12 @@ def _is_of_the_project(spec: ModuleSpec) -> bool:
 
 def _package_files(root: Path) -> Iterator[Path]:
     """The files of a package's folder without tests, caches, virtual environments and hidden files."""
-    for folder, folders, names in os.walk(root):
+    seen = set[str]()
+    for folder, folders, names in os.walk(root, followlinks=True):
+        if (real := os.path.realpath(folder)) in seen:  # behind a link to a folder around it
+            folders.clear()
+            continue
+        seen.add(real)
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
         for name in sorted(names):
             if not name.startswith(".") and not SKIPPED_FILES.fullmatch(name):
@@ -125,9 +130,14 @@ def _package_files(root: Path) -> Iterator[Path]:
 
 def _files_of(top: str, spec: ModuleSpec) -> dict[str, Path]:
     if spec.submodule_search_locations is not None:
-        # A package without __init__.py may have several folders; the first one is the user's own.
-        root = Path(next(iter(spec.submodule_search_locations)))
-        return {f"{top}/{file.relative_to(root).as_posix()}": file for file in _package_files(root)}
+        # A package without __init__.py may have several folders, of which the first counts.
+        all_roots = [Path(one) for one in spec.submodule_search_locations]
+        roots = [one for one in all_roots if _INSTALLED.isdisjoint(one.parts)] or all_roots[:1]
+        return {
+            f"{top}/{file.relative_to(root).as_posix()}": file
+            for root in reversed(roots)
+            for file in _package_files(root)
+        }
     if spec.origin is None or not Path(spec.origin).is_file():
         raise BundleFailed(f"{top} is built into Python and cannot hold actions")
     return {Path(spec.origin).name: Path(spec.origin)}

@@ -1,5 +1,6 @@
 """The scheduler as a construct for the AWS CDK: the template of `duebell deploy`, in a stack of yours."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,17 +17,20 @@ from constructs import Construct
 from duebell_infra.bundle.bundle import build
 from duebell_infra.bundle.target import Architecture, Target
 from duebell_infra.errors import InvalidDeployment
-from duebell_shared.deliveries.delivery import deliveries_in
+from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.quoting import quoted
 
 from .deliveries import DELIVERIES, LISTS, as_parameter, permitted
 from .parameters import (
     IN_TEMPLATE,
     NOT_BY_NAME,
+    check_parameters,
     check_scheduler_name,
+    check_together,
     environment_of,
     intake_visibility,
     settings_of,
+    variables_of_actions,
     version_parameter,
 )
 from .stack import template_file, template_text
@@ -110,6 +114,10 @@ class Scheduler(Construct):
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (IN_TEMPLATE - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
+        check_parameters({one: value for one, value in _texts(given).items() if _is_text(value)})
+        check_together(given)
+        own = {"Environment": json.dumps(dict(environment or {}))}
+        variables = variables_of_actions(own, template_text())
         delivered = as_parameter(_checked(deliveries or {}))
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
         built = build(
@@ -117,7 +125,7 @@ class Scheduler(Construct):
             target,
             requirements=requirements,
             folder=folder,
-            environment=environment,
+            environment={**variables, ENVIRONMENT: delivered},
             has_layers=bool(given.get("Layers")),
         )
         with TemporaryDirectory(prefix="duebell-cdk-") as made:
@@ -159,8 +167,7 @@ class Scheduler(Construct):
             self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
         )
         given["Intake"] = ours["Intake"]
-        known = {one: value for one, value in _texts(given).items() if isinstance(value, str)}
-        written = {one: value for one, value in known.items() if not Token.is_unresolved(value)}
+        written = {one: value for one, value in _texts(given).items() if _is_text(value)}
         self.environment = environment_of(settings_of(name, written))
         self.intake: IQueue | None = None
         if intake:
@@ -183,6 +190,11 @@ class Scheduler(Construct):
     def grant_editing(self, role: IRole) -> None:
         """Let this role add tasks and change them."""
         role.add_managed_policy(self._editing)
+
+
+def _is_text(value: object) -> bool:
+    """Return True for a text that is known now, not made by CloudFormation."""
+    return isinstance(value, str) and not Token.is_unresolved(value)
 
 
 def _is_made(value: object) -> bool:

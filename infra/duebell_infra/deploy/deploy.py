@@ -1,13 +1,11 @@
 """Deploys a stack to AWS, or to the embedded stack: bundle, upload, template, then the rule is armed."""
 
-import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import boto3
-import msgspec
 
 from duebell_editor.library.editor import Editor
 from duebell_editor.status.doctor import restore
@@ -18,7 +16,6 @@ from duebell_infra.errors import DeployFailed, InvalidDeployment
 from duebell_shared.backend import Backend
 from duebell_shared.deliveries.delivery import ENVIRONMENT, deliveries_in
 from duebell_shared.errors import AwsRefused, DuebellError
-from duebell_shared.quoting import quoted
 from duebell_shared.settings import Settings
 
 from .artifacts import Artifacts
@@ -31,9 +28,11 @@ from .parameters import (
     VERSION_KEY,
     check_parameters,
     check_scheduler_name,
+    check_together,
     environment_of,
     intake_visibility,
     settings_of,
+    variables_of_actions,
     version_parameter,
 )
 from .queue_table import QueueTable
@@ -100,6 +99,7 @@ def deploy(
     if deployment.actions is None:
         deployment = replace(deployment, actions=_actions_of(deployment, before, given))
     target = _target(deployment, before)
+    version_parameter({**given, "Runtime": target.runtime}, template)  # before anything is uploaded
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket or before.get("CodeBucket"))
     key = artifacts.upload(bundle, stack=name)
@@ -159,8 +159,7 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("parameters", f"{name} {how}: leave it out")
     given = {**before, **deployment.parameters}
     check_parameters(given)
-    if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
-        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    check_together(given)
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = before.get(DELIVERIES) or "{}"
     if deployment.deliver is not None:
@@ -205,7 +204,7 @@ def _bundle(
     environment = {
         **environment_of(settings_of(name, parameters)),
         ENVIRONMENT: parameters[DELIVERIES],
-        **_variables_of_actions(parameters),
+        **variables_of_actions(parameters, template_text()),
     }
     bundle = build(
         deployment.actions,
@@ -237,21 +236,6 @@ def _target(deployment: Deployment, before: Mapping[str, str]) -> Target:
     python = deployment.python or before.get("Runtime", default.runtime).removeprefix("python")
     architecture = deployment.architecture or Architecture(before.get("Architecture", default.architecture))
     return Target(python=python, architecture=architecture)
-
-
-def _variables_of_actions(parameters: Mapping[str, str]) -> dict[str, str]:
-    """The actions' own environment. Raises InvalidDeployment if the worker could not read it."""
-    try:
-        given = msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
-    except msgspec.MsgspecError as error:
-        raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
-    of_the_stack = {"AWS_REGION", "AWS_DEFAULT_REGION", *re.findall(r"\bDUEBELL_\w+(?=:)", template_text())}
-    for name, value in given.items():
-        if name in of_the_stack:
-            raise InvalidDeployment("Environment", f"cannot set {name}: the stack sets it")
-        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or "\0" in value:
-            raise InvalidDeployment("Environment", f"cannot set {quoted(name)}: no variable can be so")
-    return given
 
 
 def destroy(

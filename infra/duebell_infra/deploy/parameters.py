@@ -229,8 +229,8 @@ PARAMETERS = {
         "An IAM policy that bounds what the worker's role may do, where your organisation wants one.",
     ),
     "SubnetIds": Parameter(
-        "Subnets of a VPC for the worker. From there it reaches DynamoDB, EventBridge and Lambda by a "
-        "NAT gateway or by endpoints of the VPC. Empty: no VPC.",
+        "Subnets of a VPC for the worker. From there it reaches DynamoDB, EventBridge, Lambda and, with "
+        "an intake queue, SQS by a NAT gateway or by endpoints of the VPC. Empty: no VPC.",
         kind="list",
     ),
     "SecurityGroupIds": Parameter(
@@ -308,6 +308,35 @@ def check_parameters(given: Mapping[str, str]) -> None:
                 raise InvalidDeployment(name, f"must be {row.least} {upper}, not {quoted(value)}")
         if row.pattern and not re.fullmatch(row.pattern, value):
             raise InvalidDeployment(name, f"{quoted(value)} is not {row.says}")
+
+
+def check_together(given: Mapping[str, object]) -> None:
+    """Raise InvalidDeployment for parameters that do not go together. Unknown values are no numbers."""
+    if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
+        raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    for units in ("ReadUnits", "WriteUnits") if given.get("Capacity") == "provisioned" else ():
+        names = [f"Min{units}", f"Max{units}"]
+        least, most = (str(given.get(one) or PARAMETERS[one].default) for one in names)
+        if least.isdecimal() and most.isdecimal() and int(least) > int(most):
+            raise InvalidDeployment(names[1], f"must be at least {names[0]}, {least}, not {most}")
+
+
+def variables_of_actions(parameters: Mapping[str, str], template: str) -> dict[str, str]:
+    """The actions' own environment. Raises InvalidDeployment if the worker could not read it.
+
+    `template` tells which variables the stack sets.
+    """
+    try:
+        given = msgspec.json.decode(parameters.get("Environment", "{}"), type=dict[str, str])
+    except msgspec.MsgspecError as error:
+        raise InvalidDeployment("Environment", f"must be a JSON object of texts: {error}") from None
+    of_the_stack = {"AWS_REGION", "AWS_DEFAULT_REGION", *re.findall(r"\bDUEBELL_\w+(?=:)", template)}
+    for name, value in given.items():
+        if name in of_the_stack:
+            raise InvalidDeployment("Environment", f"cannot set {name}: the stack sets it")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or "\0" in value:
+            raise InvalidDeployment("Environment", f"cannot set {quoted(name)}: no variable can be so")
+    return given
 
 
 #: Names of parameters of the template.

@@ -53,6 +53,10 @@ class StateFolder:
     def __enter__(self) -> Self:
         try:
             self.path.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
+            if not (self.path / _LOCK).exists() and any(self.path.iterdir()):
+                raise EmbeddedStackFailed(
+                    f"{self.path} has other files in it: give a new or empty folder with --state"
+                )
             _make_private(self.path)
             self.lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             self._take_lock()
@@ -97,7 +101,7 @@ def is_locked(folder: Path) -> bool:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
     return False
 

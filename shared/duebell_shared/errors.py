@@ -105,6 +105,7 @@ class TaskExists(DuebellError):
     """A task with this id is there already, waiting, as history, or reserved for a transaction.
 
     reserved_until  the end of the reservation, a minute after which the id is free; else None
+    way_out         what to do instead of choosing another id
     """
 
     http_status = 409
@@ -114,14 +115,8 @@ class TaskExists(DuebellError):
         id: str,
         *,
         reserved_until: datetime | None = None,
-        in_transaction: bool = False,
-        of_batch: bool = False,
+        way_out: str = "or add with if_exists='keep' (leave it as it is) or if_exists='replace'",
     ) -> None:
-        way_out = "or add with if_exists='keep' (leave it as it is) or if_exists='replace'"
-        if in_transaction:
-            way_out = "or change that task in the transaction: `tx.update` or `tx.move`"
-        if of_batch:
-            way_out = "or let the batch wait for that task (`wait_for`), if it is in no other batch"
         exists = f"a task {quoted(id)} exists already: choose another id, {way_out}"
         reserved = (
             f"task {quoted(id)} is reserved until {reserved_until} for a transaction that has yet to be "

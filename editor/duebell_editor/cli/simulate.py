@@ -110,7 +110,8 @@ def _until(text: str, zone: ZoneInfo | None) -> datetime | timedelta:
 def _pair(text: str, option: str, read: Callable[[str], _T]) -> tuple[str, _T]:
     name, equals, value = text.rpartition("=")
     if not equals:
-        raise WrongUsage(f"{option} {quoted(text)} has no =, as in {option} mail=5")
+        example = "report=15m" if option == "--spread" else "mail=5"
+        raise WrongUsage(f"{option} {quoted(text)} has no =, as in {option} {example}")
     try:
         return name, read(value)
     except ValueError as error:

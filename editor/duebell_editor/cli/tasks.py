@@ -172,4 +172,5 @@ def _commands(group: FailureGroup, program: Sequence[str]) -> Iterator[str]:
         error = ["--error", group.error] if group.error else []
         yield shlex.join([*program, "retry", "--status", "failed", "--action", group.action, *error])
     if group.failing:
-        yield shlex.join([*program, "run-now", *group.failing])
+        dashes = ["--"] if any(id.startswith("-") for id in group.failing) else []
+        yield shlex.join([*program, "run-now", *dashes, *group.failing])

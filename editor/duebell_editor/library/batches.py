@@ -240,8 +240,10 @@ class Joiner:
 
 def _taken(there: Task, new: Task) -> TaskExists:
     """The error of a new task of a batch, whose id is that of a stored one."""
-    of_batch = there.batch != new.batch
-    return TaskExists(new.id, reserved_until=there.reserved_until, of_batch=of_batch)
+    way_out = "or add with if_exists='keep' (leave it as it is)"
+    if there.batch != new.batch:
+        way_out = "or let the batch wait for that task (`wait_for`), if it is in no other batch"
+    return TaskExists(new.id, reserved_until=there.reserved_until, way_out=way_out)
 
 
 def members_of(id: str, tasks: object) -> list[NewTask]:

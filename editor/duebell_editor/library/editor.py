@@ -550,8 +550,9 @@ class Editor:
 
         Fields that are not given stay, and None means what it means for `add`: `end=None` is no end,
         `payload=None` an empty object. Another schedule comes with its own time zone, start and end, and
-        holds from now on. If the current occurrence was not tried yet and is not in the new schedule, the
-        first one of the new schedule replaces it. A waiting retry is kept, unless another due date is given.
+        holds from now on. The first occurrence of the new schedule replaces the current one, unless that was
+        tried, or is late and in the new schedule, too. A waiting retry is kept, unless another due date is
+        given.
         The due date and the schedule of a failed or expired task cannot be changed: `retry` it, then move it.
         Raises TaskNotFound, TaskConflict, InvalidTask, InvalidSchedule, NotArmed.
         """

@@ -52,6 +52,8 @@ def read_failures(queue: Queue) -> Failures:
     page = list_tasks(queue, which)
     by_kind: defaultdict[tuple[str, str | None], list[Task]] = defaultdict(list)
     for task in page.tasks:
+        if task.failure is None and task.status is Status.SCHEDULED:
+            continue  # it is retried already
         by_kind[task.action, task.failure.type if task.failure else None].append(task)
     groups = (_group(action, error, tasks) for (action, error), tasks in by_kind.items())
     in_order = sorted(groups, key=lambda one: (one.failed + len(one.failing), one.last_at), reverse=True)

@@ -9,7 +9,7 @@ import itertools
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -160,7 +160,8 @@ def simulate(
     now, record = backend.clock(), backend.armer.read()
     until = _end_of(given_until, now)
     known = (backend.store.read(Limits) if record.limits else None) or Limits()
-    parked = known.parked(now)
+    released = known.released(now)
+    parked = {**known.parked(now), **released}
     worker = backend.store.read(WorkerRecord)
     declared = {one.name for one in worker.worker.actions} if worker and worker.worker else set()
     limited = {
@@ -174,6 +175,7 @@ def simulate(
     openings = [opens for one in limited.values() if (opens := one.closed_until(until))]
     held_to = max([until, *openings, *(one.line for one in semaphores.values())])
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until], held_to)
+    tasks = [_released(task, released.get(task.queued or now) == task.action, now) for task in tasks]
     limits_now = {one.action: limited.get(one.action, Limit()) for one in (*tasks, *add)}
     for action in proposed.keys() - limits_now.keys():
         check_is_known(action, worker)
@@ -211,7 +213,10 @@ def simulate(
     all_limits = {name: limit for name, limit in {**limits_now, **limits_then}.items() if limit.is_any}
     flattening = _flattening(waiting, now, until) if is_flattened else ()
     spreads |= {one.id: one.spread for one in flattening}
-    changed = [_released(_spread(task, spreads, now), limited_anew, now) for task in waiting]
+    changed = [
+        _released(_spread(task, spreads, now), bool(task.limited_since) and task.action in limited_anew, now)
+        for task in waiting
+    ]
     changed += [task for task in add if (task.queued or until) <= until]
     return Simulation(
         start=now,
@@ -305,11 +310,9 @@ def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
         return task
 
 
-def _released(task: Task, limited_anew: Collection[str], now: datetime) -> Task:
-    """The task, due now if it waits for a limit that changes: runs start it once the new limit allows."""
-    if task.limited_since is None or task.action not in limited_anew:
-        return task
-    return replace(task, queued=to_utc(now))
+def _released(task: Task, is_released: bool, now: datetime) -> Task:
+    """The task, due now if what it waited for has changed or ended: runs start it once its limit allows."""
+    return replace(task, queued=to_utc(now)) if is_released else task
 
 
 def _forecast(

@@ -88,7 +88,7 @@ def read_limits(
 ) -> Iterator[ActionLimit]:
     """Read the limits of all actions that have some, declared or set, by name, with their waiting tasks.
 
-    Makes one read for each action, or for a paused action two queries of each lane.
+    Makes one read for each action, and for a paused or closed one up to three queries of each lane.
     """
     known = record.worker.actions if record and record.worker else ()
     declared = {one.name for one in known if declared_limit(one.name, record).is_any}
@@ -96,12 +96,11 @@ def read_limits(
     for name in sorted(declared | overridden):
         limit = action_limit(name, record, limits)
         opens = Limit(closed=limit.closed).closed_until(now)
-        if limit.paused:
-            waiting = _parked(backend, [at for at, one in limits.parked(now).items() if one == name], lanes)
-        elif opens:
-            waiting = _parked(backend, [reopening(name, opens, now)], lanes)
-        else:
-            waiting = in_line(backend, name, now)
+        parked = [at for at, one in limits.parked(now).items() if one == name] if limit.paused else []
+        parked += [reopening(name, opens, now)] if opens else []
+        waiting = _parked(backend, parked, lanes)
+        if limit.paused or not opens:  # those in the line of a paused action are parked when their turn comes
+            waiting = max(waiting, in_line(backend, name, now))
         yield replace(limit, waiting=waiting, closed_until=opens)
 
 

@@ -100,31 +100,38 @@ def explain(backend: Backend, task: Task) -> Why:
     if not task.queued or task.status is not Status.SCHEDULED or task.owes:
         return _not_waiting(task, record, now)
     limits = (backend.store.read(Limits) if record.limits else None) or Limits()
+    queued = now if limits.released(now).get(task.queued) == task.action else task.queued
+    task = replace(task, queued=queued)  # what is released is started by the next run
     worker = backend.store.read(WorkerRecord)
     limit = action_limit(task.action, worker, limits)
     paused = None
     if limit.paused:
         pause, way_out = pause_of(limit)
         paused = Why(id=task.id, cause=WaitCause.ACTION_PAUSED, what=f"its {pause}", way_out=way_out)
-    if paused and (task.limited_since or task.queued <= now):
+    if paused and (task.limited_since or queued <= now):
         found = paused
-    elif opens := Limit(closed=limit.closed).closed_until(max(task.queued, now)):
-        found = _of_closed_hours(task, limit, opens)
-    elif task.limited_since and task.queued > now:
+    elif opens := Limit(closed=limit.closed).closed_until(max(queued, now)):
+        found = _and_paused(_of_closed_hours(task, limit, opens), paused)
+    elif task.limited_since and queued > now:
         found = _of_limit(backend, task, limit, now)
-    elif task.queued > now:
+    elif queued > now:
         action = worker.worker.action(task.action) if worker and worker.worker else None
-        found = _to_come(task, task.queued, action.attempts if action else None)
-        if paused:
-            found = replace(found, what=f"{found.what}, and {paused.what}", way_out=paused.way_out)
-        elif limit.at_most or limit.per_second:
-            found = replace(found, starts_by=_behind_line(backend, task.action, task.queued))
+        found = _and_paused(_to_come(task, queued, action.attempts if action else None), paused)
+        if limit.at_most or limit.per_second:
+            found = replace(found, starts_by=_behind_line(backend, task.action, queued))
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)
     starts_by = None if paused else found.starts_by or task.starts_by
     # The status's rule for overdue tasks, counted from the time at which its action can start it.
     is_late = starts_by is not None and starts_by - STARTS_WITHIN < overdue_before(record, now)
     return replace(found, starts_by=starts_by, is_late=is_late, lateness=task.lateness)
+
+
+def _and_paused(found: Why, paused: Why | None) -> Why:
+    """The cause, and that the action is paused, if it is."""
+    if not paused:
+        return found
+    return replace(found, what=f"{found.what}, and {paused.what}", way_out=paused.way_out)
 
 
 def _not_waiting(task: Task, record: ArmingRecord, now: datetime) -> Why:
@@ -167,7 +174,9 @@ def _started(task: Task, started_at: datetime) -> Why:
     words += [f"{_seconds(ms)} {_PARTS[name]}" for name, ms in parts if ms >= _WORTH_SAYING]
     is_expired = task.status is Status.EXPIRED
     began = "it expired, because a run reached it at" if is_expired else "its last attempt started at"
-    began = f"{began} {render(started_at)}, {_seconds(delay_ms + lateness_ms)} after it was due"
+    began = f"{began} {render(started_at)}"
+    if started_at >= task.due:  # else it was moved since
+        began += f", {_seconds(delay_ms + lateness_ms)} after it was due"
     return Why(
         id=task.id,
         cause=WaitCause.NEVER_STARTED if is_expired and not task.attempt else WaitCause.STARTED,

@@ -266,7 +266,8 @@ def settle(queue: Queue, task: Task, policy: Policy) -> Added:
     for _ in range(TRIES):
         there = queue.get(task.id, now=task.created_at)
         if there and takes_over and there.status is not Status.RESERVED:
-            raise TaskExists(task.id, in_transaction=True)
+            way_out = "or change that task in the transaction: `tx.update` or `tx.move`"
+            raise TaskExists(task.id, way_out=way_out)
         if there and if_exists is IfExists.KEEP:
             return Added(_kept(there), "kept")
         if rev is not None and (there is None or there.rev != rev):

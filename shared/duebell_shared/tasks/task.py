@@ -441,7 +441,12 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def cancelled(self, *, now: datetime, keep: RetentionPolicy) -> Self:
         """The cancelled task, which is never run. The outcome of a running attempt no longer applies."""
         self._must_allow(Verb.CANCEL)
-        return self._ended_without_attempt(Status.CANCELLED, now=now, keep=keep, reserved_until=None)
+        changes: dict[str, Any] = {"members": self.members and replace(self.members, open=False)}
+        if self.limited_since and not self.attempt:  # the limit put it back: nothing was started
+            changes |= {"started_at": None, "lateness_ms": None, "run": None}
+        return self._ended_without_attempt(
+            Status.CANCELLED, now=now, keep=keep, reserved_until=None, **changes
+        )
 
     def paused(self) -> Self:
         """The paused task, which is out of the queue until it is resumed."""

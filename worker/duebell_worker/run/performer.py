@@ -195,13 +195,11 @@ class Performer:
         if not started:
             return
         with attempt.ending_at_error():
-            error, timeout = self._call(started, attempt), self._actions[started.action].timeout
-            with self._lock if timeout else nullcontext():
+            error = self._call(started, attempt)
+            with self._lock if self._actions[started.action].timeout else nullcontext():
                 attempt.has_returned = True
                 if attempt.ended:
                     return
-                if timeout and attempt.ends_by and attempt.ends_by <= self._context.now():
-                    error = TimedOut(timeout)
                 attempt.ended = self._ended_with(started, error, attempt.result)
         if attempt.ended:
             self._outcomes(attempt)
@@ -251,7 +249,7 @@ class Performer:
         return [attempt.started for attempt in attempts]
 
     def _call(self, task: Task, attempt: Attempt) -> BaseException | None:
-        """Call the action; return the error that it raised, if any."""
+        """Call the action; return the error that it raised, or that it took too long."""
         action = self._actions[task.action]
         token = STOPPING.set(attempt.stop)
         error: BaseException | None = None
@@ -266,6 +264,8 @@ class Performer:
             error = raised
         finally:
             STOPPING.reset(token)
+        if action.timeout and attempt.ends_by and attempt.ends_by <= self._context.now():
+            error = TimedOut(action.timeout)
         _end(spans, [error])
         return error
 

@@ -62,7 +62,7 @@ def test_a_bus_is_looked_at_by_its_arn_and_on_this_machine_by_its_name(endpoint:
         ("arn:aws:states:eu-west-1:123456789012:x", "no ARN of a state machine: .*:stateMachine:reminding$"),
         ("arn:aws:ecs:eu-west-1:123456789012:x", "no ARN of a task definition: .*:task-definition/report:3$"),
         ("http://example.com/", "must be https"),
-        ("https://exämple.com/", "must be a URL"),
+        ("https://exämple.com/", "percent-encode"),
         ("https://me:mine@example.com/", "without password and fragment, like https://example.com/hooks/due"),
         ("https://example.com/#a", "without password and fragment"),
         ("https:///hooks", "must be a URL"),

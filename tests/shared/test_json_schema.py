@@ -103,7 +103,7 @@ NULL, CLOSED = {"type": "null"}, {"additionalProperties": False}
     ("schema", "fits", "misfit", "fault"),
     [
         ({"type": "boolean"}, True, 1, "must be true or false"),
-        ({"type": "integer"}, 1.0, 1.5, "must be a whole number"),
+        ({"type": "integer"}, 1, 1.0, "must be a whole number"),
         ({"type": ["array", "null"]}, None, {}, "must be an array or null"),
         ({"enum": [*range(12)]}, 11, True, "must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"),
         ({"const": 1}, 1, True, "is not the value allowed"),

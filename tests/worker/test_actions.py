@@ -52,7 +52,7 @@ def test_an_action_gets_the_payload_and_the_task_or_the_first_or_nothing(
         ("two\nlines", {}, InvalidTask, "action: .*only printable characters are allowed"),
         (42, {}, InvalidTask, "action: .*must be text, not int"),
         (VERIFY, {}, ValueError, r"action '.*': names that start with 'duebell\.' are duebell's own$"),
-        ("act", {"attempts": 0}, ValueError, "action 'act': attempts must be 1 or more, not 0"),
+        ("act", {"attempts": 0}, ValueError, "attempts must be a whole number, 1 or more, not 0"),
         ("act", {"backoff": timedelta(1)}, TypeError, r"backoff must be a Backoff\(first=…\), not .*days=1"),
     ],
 )

@@ -62,7 +62,7 @@ def _function(task: Task, attempts: int) -> Callable[[Call, StoredTask], Any]:
     """The function of the task's action."""
 
     def run(call: Call, stored: StoredTask) -> Any:
-        result = result_of(stored, task, backend=call.backend)
+        result = result_of(stored, task, backend=task.backend)
         with _connections(), _signals(result, stored, attempts):
             before = [TaskContext(task_result=result)] if task.takes_context else []
             value = task.call(*before, *result.args, **result.kwargs)

@@ -88,4 +88,4 @@ def _in_file(file: Path) -> dict[str, Mapping[str, Any]]:
     except (OSError, UnicodeDecodeError) as error:
         raise typer.BadParameter(f"--deliver @{file}: {error}") from None
     deliveries_in(text, where=f"{file}, as {ENVIRONMENT}")
-    return dict(json.loads(text or "{}"))
+    return dict(json.loads(text.strip() or "{}"))

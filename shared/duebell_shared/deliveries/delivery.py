@@ -102,7 +102,9 @@ def _checked_host(url: str) -> str:
     except ValueError:
         host = None
     is_plain = url.isascii() and url.isprintable() and " " not in url
-    if not host or not is_plain or parts.username is not None or parts.fragment:
+    if not is_plain:
+        raise _invalid("must have ASCII characters without spaces only: percent-encode others, as in %C3%A9")
+    if not host or parts.username is not None or parts.fragment:
         raise _invalid("must be a URL without password and fragment, like https://example.com/hooks/due")
     if parts.scheme != "https" and not is_here(url):
         raise _invalid(f"{quoted(url)}: must be https, so that nobody reads or changes what is sent")

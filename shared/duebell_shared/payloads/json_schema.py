@@ -207,7 +207,7 @@ def _keyword_fault(keyword: str, value: Any, given: Any) -> str | None:
             return "is not the value allowed"
         case "pattern" if isinstance(value, str) and not re.search(given, value):
             return "does not match its pattern"
-        case "multipleOf" if isinstance(given, int) and _is_a(value, "integer") and value % given:
+        case "multipleOf" if isinstance(given, int) and _is_a(value, "number") and value % given:
             return f"must be a multiple of {given}"
         case "format" if isinstance(value, str) and given in _FORMATS:
             kind, example = _FORMATS[given]
@@ -233,12 +233,11 @@ def _limit_fault(keyword: str, value: Any, limit: Any, schema: Mapping[str, Any]
 
 
 def _is_a(value: object, name: str) -> bool:
-    is_whole = name == "integer" and isinstance(value, float) and value.is_integer()
-    return is_whole or type(value) in _TYPES[name][1]
+    return type(value) in _TYPES[name][1]
 
 
 def _is_same(value: object, other: object) -> bool:
-    return value == other and isinstance(value, bool) == isinstance(other, bool)
+    return value == other and type(value) is type(other)
 
 
 def payload_error(payload_json: str, schema: Mapping[str, Any], action: str) -> InvalidTask | None:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -30,7 +31,7 @@ _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(","
 decode = json.loads
 
 
-def encode(payload: object) -> str:
+def encode(payload: object, *, is_result: bool = False) -> str:
     """`payload` as JSON text.
 
     Takes JSON's types, dataclasses, msgspec and pydantic types, dates, decimals and UUIDs. Integers of any
@@ -39,11 +40,13 @@ def encode(payload: object) -> str:
 
     Raises InvalidTask, naming the place, for NaN and infinities, keys that are not text, other sets, and
     values without a JSON form; also for more than 350 KB or 100 levels.
+
+    is_result  whether the fields that pydantic models compute are kept: a payload with them could not be read
     """
     try:
         if not _is_flat(payload):
             _check(payload, has_types=True)
-            payload = _plain(payload)
+            payload = _plain(payload, round_trip=not is_result)
             _check(payload)
         return _check_size(_encoder.encode(payload))
     except RecursionError:
@@ -91,18 +94,18 @@ def _wrong(path: tuple[object, ...], reason: str) -> InvalidTask:
     return InvalidTask("payload", f"{place} {reason}")
 
 
-def _plain(value: object) -> object:
+def _plain(value: object, **options: bool) -> object:
     """The value in JSON's own types."""
     pydantics = getattr(type(value), "__pydantic_serializer__", None)  # a model's, or a dataclass's
     if pydantics:
-        value = pydantics.to_python(value, mode="json", by_alias=True)
-    return msgspec.to_builtins(value, enc_hook=_of_other_type)
+        value = pydantics.to_python(value, mode="json", by_alias=True, **options)
+    return msgspec.to_builtins(value, enc_hook=partial(_of_other_type, **options))
 
 
-def _of_other_type(value: object) -> object:
+def _of_other_type(value: object, **options: bool) -> object:
     """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)
+    return dump(mode="json", by_alias=True, **options) if callable(dump) else time_text(value)
 
 
 def of_task(payload: object) -> str:

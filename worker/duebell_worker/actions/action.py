@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Coroutine
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, update_wrapper
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, Unpack, cast
 
@@ -147,6 +147,10 @@ class Action(Generic[_P, _R]):
             import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
 
             return asyncio.run(_within(self.timeout, result) if self.timeout else result)
+        if inspect.isgenerator(result) or inspect.isasyncgen(result):  # of a decorated function
+            raise TypeError(
+                "the action returned a generator, so none of its lines ran: it can have no `yield`"
+            )
         return result
 
     def schema(self) -> dict[str, Any] | None:
@@ -205,11 +209,28 @@ class Action(Generic[_P, _R]):
             read = self._parameters.decode(payloads.of_task(payload))
         except InvalidPayload as error:
             raise InvalidTask("payload", f"{error}, for the action {quoted(self.name)}") from None
-        if may_convert(type(payload)) and type(read) is type(payload) and read != payload:
+        if may_convert(type(payload)) and type(read) is type(payload) and not _is_same(read, payload):
             raise InvalidTask(
                 "payload", "would reach the action with other values: a field is secret or excluded"
             )
         return payload
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Compare values of pydantic types by their fields, without private ones, and times by their moment.
+
+    By PEP 495, `==` is False for times of two zones in an hour that clocks show twice.
+    """
+    if isinstance(one, datetime) and isinstance(other, datetime) and one.tzinfo and other.tzinfo:
+        return one.astimezone(UTC) == other.astimezone(UTC)
+    if type(one) is not type(other) or one == other:
+        return bool(one == other)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    has_fields = may_convert(type(one)) and hasattr(one, "__dict__")
+    return has_fields and _is_same(vars(one), vars(other))
 
 
 async def _within(timeout: timedelta, coroutine: Coroutine[Any, Any, _R]) -> _R:

@@ -131,9 +131,10 @@ def new_action(
     JSON, or a dataclass, TypedDict, msgspec or pydantic type.
     """
     check_name("action", name)
-    if attempts < 1:
-        raise ValueError(f"action {name!r}: attempts must be 1 or more, not {attempts}")
-    given: object = backoff
+    given: object = attempts
+    if type(given) is not int or given < 1:
+        raise ValueError(f"action {name!r}: attempts must be a whole number, 1 or more, not {quoted(given)}")
+    given = backoff
     if not isinstance(given, Backoff):
         raise TypeError(f"action {name!r}: backoff must be a Backoff(first=…), not {quoted(given)}")
     duration: object = timeout

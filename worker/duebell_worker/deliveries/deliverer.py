@@ -91,6 +91,7 @@ def _why(answer: Answer) -> str | None:
         answer.status == HTTPStatus.TOO_MANY_REQUESTS
         or answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR
         or _TEMPORARY.search(code)
+        or "No Container Instances" in answer.message  # of a cluster that is scaled to zero
     ):
         return None
     for why, codes, words, status in _PERMANENT:

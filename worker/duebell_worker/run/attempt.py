@@ -109,7 +109,7 @@ NO_RESULT = KeptResult()
 
 def result_of(value: object) -> KeptResult:
     try:
-        text = payloads.encode(value)
+        text = payloads.encode(value, is_result=True)
     except Exception as error:  # noqa: BLE001 (the user's own types decide what they raise)
         reason = error.reason if isinstance(error, InvalidTask) else str(describe_error(error))
         return KeptResult(

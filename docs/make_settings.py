@@ -264,6 +264,13 @@ def _members(rows: Mapping[str, str], indent: int) -> str:
     return "\n".join(f"{' ' * indent}{name:<{width}} = {type}" for name, type in rows.items())
 
 
+#: The overrides of RunTask, but for those of containers. Terraform needs a type for each.
+_OVERRIDES = (
+    "object({ cpu = optional(string), memory = optional(string), taskRoleArn = optional(string), "
+    "executionRoleArn = optional(string), ephemeralStorage = optional(object({ sizeInGiB = number })) })"
+)
+
+
 def _type(hint: Any) -> str:
     """The type of Terraform for the values of a field."""
     hint = (
@@ -277,7 +284,7 @@ def _type(hint: Any) -> str:
         bool: "bool",
         Backoff: "map(number)",
         tuple[str, ...]: "list(string)",
-        Mapping[str, Any]: "map(string)",
+        Mapping[str, Any]: _OVERRIDES,
     }
     return known.get(hint, "string")
 

@@ -21,7 +21,7 @@ variable "deliveries" {
       security_groups = optional(list(string))
       public_ip       = optional(bool)
       launch_type     = optional(string)
-      overrides       = optional(map(string))
+      overrides       = optional(object({ cpu = optional(string), memory = optional(string), taskRoleArn = optional(string), executionRoleArn = optional(string), ephemeralStorage = optional(object({ sizeInGiB = number })) }))
     }))
   }))
   default = {}

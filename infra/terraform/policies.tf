@@ -255,10 +255,11 @@ resource "aws_iam_role_policy" "worker" {
   }
 }
 
-resource "aws_iam_role_policy_attachment" "worker" {
-  count      = length(var.worker_policies) # their ARNs may be known later
-  role       = aws_iam_role.worker.name
-  policy_arn = var.worker_policies[count.index]
+# One resource for all, as their ARNs may be known later; it also detaches what others attach to this role.
+resource "aws_iam_role_policy_attachments_exclusive" "worker" {
+  count       = length(var.worker_policies) > 0 ? 1 : 0
+  role_name   = aws_iam_role.worker.name
+  policy_arns = var.worker_policies
 }
 
 # For the roles of services that add tasks and of people who look after them: attach it.

@@ -145,7 +145,7 @@ resource "aws_lambda_invocation" "arm" {
     aws_cloudwatch_event_target.worker,
     aws_dynamodb_table.queue,
     aws_iam_role_policy.worker,
-    aws_iam_role_policy_attachment.worker,
+    aws_iam_role_policy_attachments_exclusive.worker,
     aws_lambda_permission.bell,
   ]
 }
@@ -167,7 +167,7 @@ resource "aws_lambda_invocation" "arm_schedule" {
   depends_on = [
     aws_dynamodb_table.queue,
     aws_iam_role_policy.worker,
-    aws_iam_role_policy_attachment.worker,
+    aws_iam_role_policy_attachments_exclusive.worker,
   ]
 }
 

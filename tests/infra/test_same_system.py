@@ -49,7 +49,7 @@ UNTAGGABLE = {
     "aws_cloudwatch_event_target",
     "aws_cloudwatch_query_definition",
     "aws_iam_role_policy",
-    "aws_iam_role_policy_attachment",
+    "aws_iam_role_policy_attachments_exclusive",
     "aws_lambda_function_event_invoke_config",
     "aws_lambda_function_recursion_config",
     "aws_lambda_invocation",

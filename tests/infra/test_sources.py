@@ -27,13 +27,14 @@ def test_what_it_imports_from_the_project_goes_in_too(tmp_path: Path) -> None:
     write(tmp_path, "common/eur.txt")
     (tmp_path / "sale" / "texts").symlink_to(tmp_path / "common")
     (tmp_path / "sale" / "again").symlink_to(tmp_path / "sale")
+    (tmp_path / "rates" / "all").symlink_to(tmp_path / "common")
     # And what nobody imports
     write(tmp_path, "more.py", "setup.py", "other/__init__.py", "json/__init__.py")
 
     found = actions_files("actions:worker", folder=tmp_path)
 
     packages = {"sale/__init__.py", "sale/prices.py", "sale/old.py", "sale/broken.py", "sale/texts/eur.txt"}
-    data = {"rates/daily.py", "rates/eur.json"}
+    data = {"rates/daily.py", "rates/eur.json", "rates/all/eur.txt"}
     assert set(found) == {"actions.py", "payloads.py", "more.py", *packages, *data}
 
 

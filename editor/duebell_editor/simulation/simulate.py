@@ -175,7 +175,7 @@ def simulate(
     openings = [opens for one in limited.values() if (opens := one.closed_until(until))]
     held_to = max([until, *openings, *(one.line for one in semaphores.values())])
     tasks = _read(queue, len(record.lanes), until, [at for at in parked if at > until], held_to)
-    tasks = [_released(task, released.get(task.queued or now) == task.action, now) for task in tasks]
+    tasks = [_due_now(one, now) if released.get(one.queued or now) == one.action else one for one in tasks]
     limits_now = {one.action: limited.get(one.action, Limit()) for one in (*tasks, *add)}
     for action in proposed.keys() - limits_now.keys():
         check_is_known(action, worker)
@@ -213,9 +213,9 @@ def simulate(
     all_limits = {name: limit for name, limit in {**limits_now, **limits_then}.items() if limit.is_any}
     flattening = _flattening(waiting, now, until) if is_flattened else ()
     spreads |= {one.id: one.spread for one in flattening}
+    spread_anew = [_spread(task, spreads, now) for task in waiting]
     changed = [
-        _released(_spread(task, spreads, now), bool(task.limited_since) and task.action in limited_anew, now)
-        for task in waiting
+        _due_now(one, now) if one.limited_since and one.action in limited_anew else one for one in spread_anew
     ]
     changed += [task for task in add if (task.queued or until) <= until]
     return Simulation(
@@ -310,9 +310,9 @@ def _spread(task: Task, spread: Mapping[str, timedelta], now: datetime) -> Task:
         return task
 
 
-def _released(task: Task, is_released: bool, now: datetime) -> Task:
-    """The task, due now if what it waited for has changed or ended: runs start it once its limit allows."""
-    return replace(task, queued=to_utc(now)) if is_released else task
+def _due_now(task: Task, now: datetime) -> Task:
+    """The task, due now, as what it waited for has changed or ended: runs start it once its limit allows."""
+    return replace(task, queued=to_utc(now))
 
 
 def _forecast(

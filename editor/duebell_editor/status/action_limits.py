@@ -88,7 +88,7 @@ def read_limits(
 ) -> Iterator[ActionLimit]:
     """Read the limits of all actions that have some, declared or set, by name, with their waiting tasks.
 
-    Makes one read for each action, and for a paused or closed one up to three queries of each lane.
+    Makes one read for each action, and for a paused or closed one up to four queries of each lane.
     """
     known = record.worker.actions if record and record.worker else ()
     declared = {one.name for one in known if declared_limit(one.name, record).is_any}

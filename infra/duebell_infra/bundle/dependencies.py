@@ -34,10 +34,10 @@ _PROJECT = "pyproject.toml"
 #: bundle has duebell as it is installed here.
 _OURS = re.compile(
     r"(?mi)^\s*(?:(?:-e|--editable)[ =]*)?(?!-)(?:\S*/)?duebell(?:\.git|-\d\S*\.whl|-\d\S*\.tar\.gz)?"
-    r"/?(?=$|[\s\[@#;=<>~!])(.*\\\n)*.*$"
+    r"/?(?=$|[\s\[@#;=<>~!(\\])(.*\\\n)*.*$"
 )
 
-#: Another file that a requirements file names; pip looks for it beside that file. So it does for a folder.
+#: Another file, or a folder of archives, that a requirements file names; pip looks for it beside that file.
 _OTHER_FILE = re.compile(r"(?m)^(-r|--requirement|-c|--constraint|-f|--find-links)[ =]*(?!\w+:)(\S+)")
 
 

@@ -116,12 +116,11 @@ def _is_of_the_project(spec: ModuleSpec) -> bool:
 
 def _package_files(root: Path) -> Iterator[Path]:
     """The files of a package's folder without tests, caches, virtual environments and hidden files."""
-    seen = set[str]()
     for folder, folders, names in os.walk(root, followlinks=True):
-        if (real := os.path.realpath(folder)) in seen:  # behind a link to a folder around it
+        real = os.path.realpath(folder)
+        if any(os.path.realpath(one) == real for one in Path(folder).parents):  # a link to a folder around it
             folders.clear()
             continue
-        seen.add(real)
         folders[:] = sorted(name for name in folders if _is_wanted_folder(Path(folder, name)))
         for name in sorted(names):
             if not name.startswith(".") and not SKIPPED_FILES.fullmatch(name):

@@ -96,16 +96,19 @@ def _wrong(path: tuple[object, ...], reason: str) -> InvalidTask:
 
 def _plain(value: object, **options: bool) -> object:
     """The value in JSON's own types."""
-    pydantics = getattr(type(value), "__pydantic_serializer__", None)  # a model's, or a dataclass's
-    if pydantics:
-        value = pydantics.to_python(value, mode="json", by_alias=True, **options)
+    if hasattr(type(value), "__pydantic_serializer__"):
+        value = _of_other_type(value, **options)
     return msgspec.to_builtins(value, enc_hook=partial(_of_other_type, **options))
 
 
 def _of_other_type(value: object, **options: bool) -> object:
     """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
+    pydantics = getattr(type(value), "__pydantic_serializer__", None)  # a model's, or a dataclass's
+    if pydantics:
+        plain: object = pydantics.to_python(value, mode="json", by_alias=True, **options)
+        return plain
     dump = getattr(value, "model_dump", None)
-    return dump(mode="json", by_alias=True, **options) if callable(dump) else time_text(value)
+    return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)
 
 
 def of_task(payload: object) -> str:

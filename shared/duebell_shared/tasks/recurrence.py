@@ -117,12 +117,14 @@ class Recurrence(msgspec.Struct, frozen=True, kw_only=True):
     def instead_of(self, before: "Recurrence", due: datetime, now: datetime) -> Self:
         """This recurrence in place of `before`, whose task stands at `due`: it begins after `now`.
 
-        If `before` stands at an occurrence of its schedule that has come due, and this schedule has it too,
-        that occurrence stays. If the task stands at a moved, retried or extra one, and the schedule is the
-        same, the schedule goes on where `before` was, so that a moved occurrence does not come twice.
+        If `before` stands at an occurrence of its schedule, and this schedule has it too, that occurrence
+        stays if it has come due, or if the schedule is the same. If the task stands at a moved, retried or
+        extra one, and the schedule is the same, the schedule goes on where `before` was, so that a moved
+        occurrence does not come twice.
         """
         is_of_schedule = before.origin is Origin.SCHEDULE
-        if is_of_schedule and due <= now and self.schedule.next_after(due - MILLISECOND) == due:
+        stays = due <= now or before.schedule == self.schedule
+        if is_of_schedule and stays and self.schedule.next_after(due - MILLISECOND) == due:
             return replace(self, next_due=due)
         if not is_of_schedule and before.schedule == self.schedule:
             # An import of the calendar since may have made this day a holiday.

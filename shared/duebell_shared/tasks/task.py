@@ -392,8 +392,8 @@ class Task(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def rescheduled(self, recurrence: Recurrence) -> Self:
         """With another schedule, or other rules for it, from now on: see `Recurrence.instead_of`.
 
-        The first occurrence of the new schedule replaces the current one, if that was not tried yet and is
-        not in the new schedule. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
+        The first occurrence of the new schedule replaces the current one, unless that is late and in the new
+        schedule, too. An occurrence that is to be retried, was snoozed or moved, or is extra stays.
         """
         self._must_be("reschedule", (Status.SCHEDULED, Status.PAUSED))
         if self.recurrence and self.recurrence.origin is not Origin.SCHEDULE:

@@ -146,10 +146,10 @@ class Action(Generic[_P, _R]):
         if inspect.iscoroutine(result):
             import asyncio  # noqa: PLC0415 (a tenth of a cold start, and few actions need it)
 
-            return asyncio.run(_within(self.timeout, result) if self.timeout else result)
+            result = asyncio.run(_within(self.timeout, result) if self.timeout else result)
         if inspect.isgenerator(result) or inspect.isasyncgen(result):  # of a decorated function
             raise TypeError(
-                "the action returned a generator, so none of its lines ran: it can have no `yield`"
+                "the action returned a generator, so none of its lines ran: write it without `yield`"
             )
         return result
 
@@ -229,8 +229,12 @@ def _is_same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_is_same, one, other))
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
-    has_fields = may_convert(type(one)) and hasattr(one, "__dict__")
-    return has_fields and _is_same(vars(one), vars(other))
+    if not may_convert(type(one)) or not hasattr(one, "__dict__"):
+        return False
+    extra = "__pydantic_extra__"
+    return _is_same(vars(one), vars(other)) and _is_same(
+        getattr(one, extra, None), getattr(other, extra, None)
+    )
 
 
 async def _within(timeout: timedelta, coroutine: Coroutine[Any, Any, _R]) -> _R:

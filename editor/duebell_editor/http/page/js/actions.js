@@ -72,7 +72,7 @@ function openLimit(action, limit) {
         return undefined;
       }
     }
-    return set(limits);
+    return Object.keys(limits).length ? set(limits) : dialog.close();
   }
 
   const button = (text, limits) =>

@@ -443,10 +443,13 @@ export function openForm(task = null, { like = null, action = "" } = {}) {
   async function add() {
     const body = toAdd(all, made);
     sent ??= body;
-    const response = await fetchApi("POST", "tasks", { body });
+    const response = await fetchApi("POST", "tasks", { body }).catch((error) => {
+      if (error.status >= 400 && error.status < 500) sent = null; // it stored nothing
+      throw error;
+    });
     const added = await response.json();
-    const isOfFirst = body !== sent && "was added by the first request, as it was written then: edit it";
-    const wasThere = response.status === 200 && (THERE[input.if_exists.value] ?? isOfFirst);
+    const ofFirst = body !== sent && "was added by the first request, as it was written then: edit it";
+    const wasThere = response.status === 200 && (THERE[input.if_exists.value] ?? ofFirst);
     toast(`${added.id} ${wasThere || "is added"}`, {
       about: added.id,
       undo: wasThere ? undefined : () => undone(added, () => ask("DELETE", taskPath(added.id), { rev: added.rev })),

@@ -8,7 +8,7 @@ import { openForm } from "./form.js";
 import { on } from "./state.js";
 import { follow } from "./status.js";
 import { startTask } from "./task.js";
-import { startTimes, tickRelative } from "./time.js";
+import { startTimes, tickTimes } from "./time.js";
 import { isText } from "./toast.js";
 
 // Keys for those who look at the list all day: they do nothing where text is written, or in a dialog.
@@ -104,7 +104,7 @@ export function startFrame(all, changedElsewhere, first = Promise.resolve()) {
   });
   startShortcuts();
   startTimes();
-  setInterval(tickRelative, 1000);
+  setInterval(tickTimes, 1000);
   // A change between the first read and the start of the stream would go unseen, so all is read again when the
   // stream is ready. A proxy may hold the stream back: then it is read again after a while.
   const late = setTimeout(changedElsewhere, PATIENCE_MS);

@@ -137,7 +137,7 @@ export function toLocalInput(date) {
   return shifted.toISOString().slice(0, 19);
 }
 
-export function tickRelative() {
+export function tickTimes() {
   for (const [name, said] of Object.entries({ relative, near, nearby })) {
     for (const shown of document.querySelectorAll(`[data-${name}]`)) {
       const words = said(new Date(shown.dataset[name]));

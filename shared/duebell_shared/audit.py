@@ -17,6 +17,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 
 from .errors import DuebellError, InvalidQuery
@@ -108,13 +109,18 @@ class Audit:
         #: True if changes are kept as items.
         self.is_kept = settings.audit is AuditTo.TABLE
 
-    def changed(self, what: str, *changes: tuple[Task | None, Task]) -> None:
-        """Note changes of tasks, before and after; `what` is the verb, and before is None for a new task."""
+    def changed(
+        self, what: str, *changes: tuple[Task | None, Task], who: str | UnsetType | None = UNSET
+    ) -> None:
+        """Note changes of tasks, before and after; `what` is the verb, and before is None for a new task.
+
+        who  the author; if not given, the one that the task names
+        """
         self._note(
             what,
             (
                 {
-                    "who": after.changed_by,
+                    "who": after.changed_by if who is UNSET else who,
                     "id": after.id,
                     "action": after.action,
                     "from_status": before and before.status,
@@ -130,13 +136,15 @@ class Audit:
         """Note a change of something that is no task."""
         self._note(what, [{"who": who, "action": action, "detail": detail or None}])
 
-    def logged(self, what: str, insert: Callable[[Sequence[Task]], list[_T]]) -> Callable[..., list[_T]]:
+    def logged(
+        self, what: str, insert: Callable[[Sequence[Task]], list[_T]], who: str | UnsetType | None = UNSET
+    ) -> Callable[..., list[_T]]:
         """Wrap `insert`, so that each task it stores is noted."""
 
         def insert_and_note(tasks: Sequence[Task]) -> list[_T]:
             inserted = insert(tasks)
             stored = [task for task, result in zip(tasks, inserted, strict=True) if result is True]
-            self.changed(what, *((None, task) for task in stored))
+            self.changed(what, *((None, task) for task in stored), who=who)
             return inserted
 
         return insert_and_note

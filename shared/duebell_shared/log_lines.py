@@ -20,7 +20,7 @@ def log_event(logger: logging.Logger, event: str, *, level: int = logging.INFO, 
     """Log an event with its fields; those that are None are left out."""
     if logger.isEnabledFor(level):
         given = {name: value for name, value in fields.items() if value is not None}
-        logger.log(level, event, extra={"duebell_fields": given})
+        logger.log(level, event, extra={"fields": given})
 
 
 def to_stdout(*loggers: logging.Logger) -> None:
@@ -43,7 +43,8 @@ class JsonLines(logging.Formatter):
         }
         if request := getattr(record, "aws_request_id", None):
             line["requestId"] = request
-        fields = getattr(record, "duebell_fields", None)
+        # Records of others may have fields of this name, too.
+        fields = getattr(record, "fields", None) if record.name.partition(".")[0] == "duebell" else None
         if fields is None:
             line |= {"message": record.getMessage(), "logger": record.name}
         else:

@@ -214,7 +214,7 @@ def test_a_command_says_who_is_at_this_machine(
     monkeypatch.setattr(Context, "editor", lambda context: context.account.editor())
     assert duebell("add", "x", "--in", "1h", "--id", "a").status == 0
     assert editor.get("a").changed_by == "anna@laptop via cli"
-    assert [vars(record)["duebell_fields"]["where"] for record in caplog.records] == ["cli on laptop"]
+    assert [vars(record)["fields"]["where"] for record in caplog.records] == ["cli on laptop"]
     # And what the environment says wins
     monkeypatch.setenv("DUEBELL_CHANGED_BY", "night shift")
     assert Account().editor().changed_by == "night shift"

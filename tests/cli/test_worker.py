@@ -148,6 +148,6 @@ def test_the_status_answers_why_nothing_is_started(
     limited.run()
     status, out, _ = duebell("status")
     assert status == 6
-    assert "`duebell limit act --as-declared`, or another `--at-most`, ends" in " ".join(out.split())
+    assert "`duebell limit --as-declared act`, or another `--at-most`, ends" in " ".join(out.split())
     told = json.loads(duebell("status", "--json").out)["limited"]
     assert [(one["action"], one["paused"], one["waiting"]) for one in told] == [("act", True, 1)]

@@ -49,9 +49,7 @@ def told(caplog: pytest.LogCaptureFixture) -> Callable[[], Told]:
     caplog.set_level(logging.INFO, "duebell.audit")
 
     def since() -> Told:
-        found = [
-            vars(record)["duebell_fields"] for record in caplog.records if record.getMessage() == "changed"
-        ]
+        found = [vars(record)["fields"] for record in caplog.records if record.getMessage() == "changed"]
         caplog.clear()
         return found
 

@@ -118,7 +118,7 @@ def test_its_action_is_paused(editor: Editor, scheduler: Scheduler, worker: Work
     for _ in range(2):
         why = editor.why("one")
         assert (why.cause, why.what) == (WaitCause.ACTION_PAUSED, paused)
-        assert why.way_out.startswith("`duebell limit act --as-declared`")
+        assert why.way_out.startswith("`duebell limit --as-declared act`")
         # Nobody knows when the pause ends, so no time is promised
         assert (why.starts_by, why.is_late) == (None, False)
         worker.run()

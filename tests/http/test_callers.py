@@ -45,7 +45,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """The log lines of requests."""
     found = [record for record in caplog.records if record.name == "duebell.http"]
     assert {record.getMessage() for record in found} == {"request"}
-    return [vars(record)["duebell_fields"] for record in found]
+    return [vars(record)["fields"] for record in found]
 
 
 def test_each_request_is_one_line(editor: Editor, caplog: pytest.LogCaptureFixture) -> None:

@@ -61,8 +61,7 @@ def test_answers_are_as_kept(file: str, caplog: pytest.LogCaptureFixture) -> Non
         less = {"content-length"} if is_html else COMMON
         told = [one for one in answer.headers.items() if one[0] not in less and one[1] not in USUAL]
         lines = [f"{name}: {value}" for name, value in told]
-        logged = [(one.getMessage(), vars(one)["duebell_fields"]) for one in caplog.records]
-        lines += [f"log: {said} {json.dumps(fields)}" for said, fields in logged]
+        lines += [f"log: {one.getMessage()} {json.dumps(vars(one)['fields'])}" for one in caplog.records]
         if is_html:
             schemas = "" if url == "/" else '|<script type="application/json".*?</script>'
             words = r'(?s)<main>.*</main>|(?<="description": ")(\\.|[^"\\])*' + schemas

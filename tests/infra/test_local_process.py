@@ -1,6 +1,7 @@
 """The process of `duebell local`: its note, waiting for it, ending it, by another process or by signals."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -123,14 +124,18 @@ def test_a_second_start_is_refused_before_its_ports_are(state: Path) -> None:
         serve(state, **ports, **given, precision=Precision.MINUTE, say=print)
 
 
-def test_a_start_in_the_background_that_fails_tells_why(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_in_the_background_that_fails_tells_why(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     with socket.create_server((HOST, 0)) as taken:
         at = f"--editor-port={taken.getsockname()[1]}"
-        with pytest.raises(EmbeddedStackFailed, match=r"cannot be used .* --editor-port"):
+        with pytest.raises(SystemExit, match="1"):
             start(state, ["local", "--state", str(state), at])
-    with pytest.raises(EmbeddedStackFailed, match=r"cannot both have port 4803: choose another"):
+    assert re.search(r"^error: .* cannot be used .* --editor-port", capsys.readouterr().err)
+    with pytest.raises(SystemExit, match="1"):
         start(state, ["local", "--state", str(state), "--port=4803", "--editor-port=4803"])
+    assert "cannot both have port 4803: choose another" in capsys.readouterr().err
     with StateFolder(state), pytest.raises(EmbeddedStackFailed, match="runs already"):
         start(state, [])
 

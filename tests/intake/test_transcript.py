@@ -101,8 +101,7 @@ def test_messages_take_effect_as_kept(caplog: pytest.LogCaptureFixture) -> None:
             answer = str(eval(line, names))
         except DuebellError as error:
             answer = f"{type(error).__name__}: {error}"
-        noted = [(one, getattr(one, "duebell_fields", "")) for one in caplog.records]
-        logs = [f"{one.levelname} {one.getMessage()} {fields}" for one, fields in noted]
+        logs = [f"{one.levelname} {one.getMessage()} {getattr(one, 'fields', '')}" for one in caplog.records]
         changed = [str(task) for id, task in sorted(tasks().items()) if before.get(id) != task]
         return "".join(f"{one}\n" for one in (answer, *aws.calls, *logs, *changed))
 

@@ -55,9 +55,7 @@ def run_twice(scene: Scene) -> int:
 def named_in(caplog: pytest.LogCaptureFixture, id: str) -> bool:
     """True if a warning or an error in the log names this item."""
     said = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    return any(
-        getattr(each, "duebell_fields", {}).get("id") == id or repr(id) in each.getMessage() for each in said
-    )
+    return any(getattr(each, "fields", {}).get("id") == id or repr(id) in each.getMessage() for each in said)
 
 
 @pytest.mark.parametrize("item", UNREADABLE.values(), ids=UNREADABLE.keys())

@@ -82,7 +82,7 @@ def test_the_level_is_that_of_lambda_or_of_the_users_code(
     set_up()
     logging.getLogger().setLevel(logging.DEBUG)
     logging.getLogger("botocore.credentials").info("found")
-    logging.getLogger("duebell.editor").info("changed", extra={"duebell_fields": {}})
+    logging.getLogger("duebell.editor").info("changed", extra={"fields": {}})
     logging.debug("shown")
     assert [json.loads(line)["message"] for line in written(capsys)] == ["shown"]
 

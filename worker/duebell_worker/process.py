@@ -91,7 +91,7 @@ class Process:
                 pause = self._failed(error)
             else:
                 self._pauses, self._error = _pauses(), None
-            self._wait(self._now() + pause)
+            self._wait(pause)
         if self._run_id:  # the run failed, and may hold lanes still
             self._run()
         # Actions whose run lost its lease have as much time as the actions of other runs.
@@ -121,7 +121,7 @@ class Process:
         looked_at = self._looked_at
         state = State.RUNNING if self._is_running else State.WAITING
         return Health(
-            is_well=looked_at is not None and self._now() - looked_at < LEASE + LOOK_EVERY,
+            is_well=looked_at is not None and abs(self._now() - looked_at) < LEASE + LOOK_EVERY,
             state=State.DRAINING if self.stop_at else state,
             error=self._error,
             lost_places=self._worker.lost_places,
@@ -160,9 +160,12 @@ class Process:
         now = self._now()
         return now if self._run_id else time_to_claim(record, now)
 
-    def _wait(self, until: datetime) -> None:
-        while self.stop_at is None and self._now() < until:
-            self._sleep(until)
+    def _wait(self, left: timedelta) -> None:
+        """Wait so long, whatever the clock is set to, or until the process is to end."""
+        while self.stop_at is None and left > timedelta(0):
+            step = min(left, LOOK_EVERY)
+            self._backend.sleep(step.total_seconds())
+            left -= step
 
     def _sleep(self, until: datetime) -> None:
         """Sleep until then, or until it is time to check whether the process is to end."""

@@ -210,8 +210,7 @@ def _be_verbose(call: Context, *, is_asked: bool) -> bool:
     if is_asked:
         call.out.is_verbose = True
         handler = logging.StreamHandler(sys.stderr)
-        line = "%(name)s: %(message)s %(duebell_fields)s"
-        handler.setFormatter(logging.Formatter(line, defaults={"duebell_fields": ""}))
+        handler.setFormatter(logging.Formatter("%(name)s: %(message)s %(fields)s", defaults={"fields": ""}))
         logging.basicConfig(handlers=[handler])
         logging.getLogger("duebell").setLevel(logging.DEBUG)
         logging.getLogger("botocore.retries").setLevel(logging.DEBUG)

@@ -1,6 +1,7 @@
 """The commands about whole schedulers: `export`, `import`, `relane`, `dead-letters`, `editor`."""
 
 import logging
+import os
 import sys
 from typing import Annotated
 
@@ -133,6 +134,8 @@ def editor(
     ] = None,
 ) -> None:
     """It serves until Ctrl-C, and only to this machine unless --host is given."""
+    if token is None and "DUEBELL_EDITOR_TOKEN" in os.environ:
+        raise InvalidInput("DUEBELL_EDITOR_TOKEN", "is empty: set a token, or unset the variable")
     try:
         from duebell_editor.http import serve  # noqa: PLC0415 - an extra, and slow to import
     except ModuleNotFoundError as error:

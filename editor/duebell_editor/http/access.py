@@ -57,6 +57,10 @@ def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_
     """
     if isinstance(allowed_hosts, str):
         raise InvalidSettings("allowed_hosts", f"must be names in a list, not {quoted(allowed_hosts)}")
+    for name in set(allowed_hosts) - {ANY_HOST}:
+        found = _HOST.fullmatch(str(name).lower())
+        if not found or found[2] or "*" in name:
+            raise InvalidSettings("allowed_hosts", f"{quoted(name)} must be a name without scheme and port")
     if token is None and ANY_HOST in allowed_hosts:
         raise InvalidSettings(
             "allowed_hosts",
@@ -205,7 +209,8 @@ def _is_from_elsewhere(scope: Scope, headers: Headers, host: str) -> bool:
 
 def _is_same_site(origin: str, host: str) -> bool:
     scheme, _, authority = origin.lower().partition("://")
-    return scheme in {"http", "https"} and authority == host
+    port = {"http": ":80", "https": ":443"}.get(scheme)  # browsers leave it out, and proxies may name it
+    return port is not None and authority.removesuffix(port) == host.removesuffix(port)
 
 
 def _has_body(headers: Headers) -> bool:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -16,7 +16,7 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.quoting import quoted
 
-from .access import ANY_HOST
+from .access import ANY_HOST, check_access
 from .app import create_app
 from .limits import Deadlines
 
@@ -34,7 +34,7 @@ def serve(
     port: int = 8125,
     *,
     token: str | None = None,
-    allowed_hosts: Iterable[str] = (),
+    allowed_hosts: Collection[str] = (),
     read_only: bool = False,
     identity_header: str | None = None,
     started: Callable[[str], None] = lambda url: None,
@@ -53,6 +53,7 @@ def serve(
     """
     address = _address(host, token)
     authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
+    check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
     names = [*allowed_hosts, ANY_HOST if address.is_unspecified else authority]
     app = create_app(
         editor, allowed_hosts=names, token=token, read_only=read_only, identity_header=identity_header

@@ -9,6 +9,7 @@ import copy
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from duebell_editor.library.adder import errors_by_place
 from duebell_editor.library.backfill import BackfillReport
@@ -24,6 +25,7 @@ from duebell_shared.errors import (
 )
 from duebell_shared.parallel import Parallel
 from duebell_shared.settings import Settings
+from duebell_shared.tasks.checks import NO_FOLLOW_UP
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.status import Status, Verb
 from duebell_shared.tasks.task import IntakeMark
@@ -59,9 +61,25 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
     if traces:
         editor = copy.copy(editor)
         editor.traces = traces
-    failures |= _add_all(editor, list(adds.values()))
+    for group in adds.values() if settings.intake_actions else ():
+        for place, task in list(group.items()):
+            try:
+                _check_batch(editor, task.get("batch"), settings)
+            except DuebellError as error:
+                failures[place] = error
+                del group[place]
+    failures |= _add_all(editor, [group for group in adds.values() if group])
     failures |= _change_all(editor, list(changes.values()), parallel, settings)
     return failures
+
+
+def _check_batch(editor: Editor, id: object, settings: Settings) -> None:
+    """Raise InvalidTask if the sender may not add the follow-ups of this batch, which a task is to join."""
+    batch = None
+    with suppress(InvalidInput, TaskNotFound):  # the add itself raises them
+        batch = editor.get(str(id)) if id else None
+    for action in (batch.action, batch.members and batch.members.on_failed) if batch else ():
+        check_action(settings, "batch", action if action != NO_FOLLOW_UP else None)
 
 
 def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
@@ -168,7 +186,8 @@ def _change(editor: Editor, change: Change, settings: Settings) -> bool:
         if not is_push:
             raise
     else:
-        check_action(settings, "id", there.action)
+        for action in (there.action, there.on_failed, there.then and there.then.action):
+            check_action(settings, "id", action)
         last, is_cancelled = there.intake, there.status is Status.CANCELLED
     if last and last.source == change.mark.source and change.mark.place <= last.place:
         return False

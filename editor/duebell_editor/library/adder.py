@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
@@ -57,20 +58,25 @@ class Adder:
         chosen: Collection[str],
         policy: Policy,
         *,
-        is_import: bool = False,
+        importer: str | UnsetType | None = UNSET,
     ) -> AddReport:
         """Insert these tasks in parallel batches, and arm once.
 
         An import keeps tasks that have these ids already, without reading them.
 
-        chosen  the ids that were given, not generated
+        chosen    the ids that were given, not generated
+        importer  the author of an import; unset for other adds
         """
-        lanes = self._queue.lanes if checked else 0
+        lanes, is_import = self._queue.lanes if checked else 0, importer is not UNSET
         new = [msgspec.structs.replace(task, lane=lane_of(task.id, lanes)) for task in checked]
         noted = self._queue.audit.logged
         stored, report = _write_batches(
             new,
-            noted("import" if is_import else "add", lambda tasks: insert_many(self._queue, tasks, chosen)),
+            noted(
+                "import" if is_import else "add",
+                lambda tasks: insert_many(self._queue, tasks, chosen),
+                importer,
+            ),
             list if is_import else partial(settle_all, self._queue, policy=policy),
         )
         index = {task.id: index for index, task in enumerate(new)}
@@ -95,13 +101,13 @@ class Adder:
             key = QueueKey(queued=NEVER, id=id, lane=lane)
             drop_stray_copy(self._queue.store, key, self._queue.lanes, self._queue.clock())
 
-    def import_lines(self, lines: Iterable[bytes | str]) -> ImportReport:
+    def import_lines(self, lines: Iterable[bytes | str], by: str | None) -> ImportReport:
         """Insert the tasks of an export in chunks, and arm after each chunk."""
         stored = there = 0
         failures: list[AddFailure] = []
         for chunk in read_chunks(lines, self._calendar):
             ids = {task.id for task in chunk}
-            part = self.add_many(chunk, ids, Policy(IfExists.KEEP), is_import=True)
+            part = self.add_many(chunk, ids, Policy(IfExists.KEEP), importer=by)
             stored += len(part.added)
             there += len(part.there_already)  # of two tasks with one id, the second counts as there
             failures += part.failures

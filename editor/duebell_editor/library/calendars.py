@@ -18,7 +18,12 @@ from duebell_shared.schedules.calendars import Calendar, Calendars
 #: The most years at a time.
 _MOST_YEARS = 50
 
-_ICS_DAY = re.compile(r"^(DTSTART|DTEND)(?:;[^:]*)?:(\d{4})(\d\d)(\d\d)$", re.MULTILINE)
+#: Parameters of a property of an iCalendar file; a colon in quotes does not end them.
+_PARAMETERS = r'(?:;(?:"[^"]*"|[^":])*)?'
+
+_FLAGS = re.MULTILINE | re.IGNORECASE
+
+_ICS_DAY = re.compile(rf"^(DTSTART|DTEND){_PARAMETERS}:(\d{{4}})(\d\d)(\d\d)\s*$", _FLAGS)
 
 
 def country_calendar(country: str, subdivision: str | None, years: Iterable[int]) -> Calendar:
@@ -51,16 +56,19 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
     unfolded = re.sub(r"\r?\n[ \t]", "", text).replace("\r\n", "\n")
     unfolded = re.sub(r"^BEGIN:VALARM\n.*?^END:VALARM\n", "", unfolded, flags=re.MULTILINE | re.DOTALL)
     for event in re.findall(r"^BEGIN:VEVENT\n(.*?)^END:VEVENT$", unfolded, re.MULTILINE | re.DOTALL):
-        summary = re.search(r"^SUMMARY(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
-        name = re.sub(r"\\(.)", r"\1", summary[1].strip()) if summary else "holiday"
-        if re.search(r"^(RRULE|RDATE)", event, re.MULTILINE):
+        if re.search(r"^STATUS:CANCELLED\s*$", event, _FLAGS):
+            continue
+        summary = re.search(rf"^SUMMARY{_PARAMETERS}:(.*)$", event, _FLAGS)
+        said = re.sub(r"\\n", " ", summary[1].strip(), flags=re.IGNORECASE) if summary else "holiday"
+        name = re.sub(r"\\(.)", r"\1", said)
+        if re.search(r"^(RRULE|RDATE)", event, _FLAGS):
             raise InvalidInput("file", f"its event {quoted(name)} recurs: export it with single events")
         try:
-            at = {key: date(*map(int, rest)) for key, *rest in _ICS_DAY.findall(event)}
-        except ValueError as error:
+            at = {key.upper(): date(*map(int, rest)) for key, *rest in _ICS_DAY.findall(event)}
+            if first := at.get("DTSTART"):
+                days |= {first + timedelta(days=day): name for day in range(_length(name, event, at))}
+        except (OverflowError, ValueError) as error:
             raise InvalidInput("file", f"its event {quoted(name)} has no such day: {error}") from None
-        if first := at.get("DTSTART"):
-            days |= {first + timedelta(days=day): name for day in range(_length(name, event, at))}
     if not days:
         raise InvalidInput("file", "has no all-day events: it must be an iCalendar file (.ics)")
     return Calendar(days=days, ends=date(max(days).year, 12, 31), source=source)
@@ -68,8 +76,8 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
 
 def _length(name: str, event: str, at: Mapping[str, date]) -> int:
     """The days that an event lasts, at most a year. Raises InvalidInput for a duration of hours."""
-    lasts = re.search(r"^DURATION(?:;[^:]*)?:(.*)$", event, re.MULTILINE)
-    units = re.fullmatch(r"P(\d+)([DW])", lasts[1].strip()) if lasts else None
+    lasts = re.search(rf"^DURATION{_PARAMETERS}:(.*)$", event, _FLAGS)
+    units = re.fullmatch(r"P(\d{1,9})([DW])", lasts[1].strip()) if lasts else None
     if lasts and not units:
         raise InvalidInput("file", f"its event {quoted(name)} does not last whole days: {lasts[1].strip()}")
     days = int(units[1]) * (7 if units[2] == "W" else 1) if units else 1
@@ -77,12 +85,13 @@ def _length(name: str, event: str, at: Mapping[str, date]) -> int:
     return min(max(days, 1), 366)
 
 
-def import_calendar(backend: Backend, name: str, calendar: Calendar) -> None:
+def import_calendar(backend: Backend, name: str, calendar: Calendar, *, by: str | None) -> None:
     """Store the calendar under this name, in place of an earlier one. Raises InvalidInput, TaskConflict."""
     for _ in range(TRIES):
         known = backend.store.read(Calendars)
         changed = (known or Calendars()).changed(name, calendar)
         if backend.store.swap(known, changed):
+            backend.audit.note("import_calendar", by, detail=name)
             backend.armer.change(partial(msgspec.structs.replace, calendars=len(changed.calendars)))
             return
     raise TaskConflict("the calendars keep changing: try again")

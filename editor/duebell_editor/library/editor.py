@@ -715,7 +715,7 @@ class Editor:
         line and the field that are wrong; the tasks before this line are stored, and the rule rings for them.
         Raises NotArmed.
         """
-        return self._adder.import_lines(lines)
+        return self._adder.import_lines(lines, self.changed_by)
 
     def doctor(self, *, fix: bool = False) -> Diagnosis:
         """The thorough status. With `fix`, it repairs the rule first, and also lists the solved problems.
@@ -791,8 +791,7 @@ class Editor:
         """
         from .calendars import import_calendar  # noqa: PLC0415 (few processes ever do this)
 
-        import_calendar(self._backend, name, calendar)
-        self._backend.audit.note("import_calendar", self.changed_by, detail=name)
+        import_calendar(self._backend, name, calendar, by=self.changed_by)
 
     def preview(
         self,

@@ -124,12 +124,12 @@ def _check_when(task: Task) -> None:
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
-    """The times at which a run may read the task, each with the name of its field."""
+    """The times at which a run may read the task, and its first, each with the name of its field."""
     parts: dict[str, object] = {"": task, "owes.": task.owes, "recurrence.": task.recurrence}
     pending = task.recurrence.pending if task.recurrence else ()
     parts |= {f"recurrence.pending[{place}].": one for place, one in enumerate(pending)}
     for prefix, part in parts.items():
-        for name in ("due", "queued", "limited_since", "at", "next_due"):
+        for name in ("due", "queued", "limited_since", "at", "next_due", "created_at"):
             if at := getattr(part, name, None):
                 yield f"{prefix}{name}", at
 

@@ -47,15 +47,17 @@ def set_limit(
         stored = limits if changed == known else store.swap(limits, changed)
         if stored or changed == known:
             if stored:
-                _wake_runs(backend, action, wanted, stored.rev, by)
+                words = limit_words(wanted.at_most, wanted.per_second, wanted.closed)
+                if changed != known:
+                    detail = words if wanted.is_any else "as declared"
+                    backend.audit.note("limit", by, action=action, detail=detail)
+                _wake_runs(backend, stored.rev)
             return action_limit(action, record, stored or known)
     raise TaskConflict("the limits keep changing: try again")
 
 
-def _wake_runs(backend: Backend, action: str, limit: Limit, rev: int, by: str | None) -> None:
+def _wake_runs(backend: Backend, rev: int) -> None:
     """Make runs read the limits and the queue, also after no change: an earlier call may have failed."""
-    words = limit_words(limit.at_most, limit.per_second, limit.closed) if limit.is_any else "as declared"
-    backend.audit.note("limit", by, action=action, detail=words)
     armer = backend.armer
     try:
         record = armer.ensure(armer.change(lambda record: record.limited(rev, now=backend.clock())))

@@ -6,7 +6,6 @@ tasks that wait for a rate or for a number at a time, the action's semaphore has
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -23,7 +22,7 @@ from duebell_shared.limits.limits import (
     Semaphore,
     reopening,
 )
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import as_argument, quoted
 from duebell_shared.tasks.worker_record import WorkerRecord
 
 #: The meanings of the limits that can be set, for the command line and the API.
@@ -79,7 +78,7 @@ def pause_of(limit: ActionLimit) -> tuple[str, str]:
     since = f" since {render(limit.since)}{by}" if limit.since else ""
     options = {"another `--at-most`": limit.at_most, "another `--per-second`": limit.per_second}
     other = " and ".join(option for option, value in options.items() if value == 0)
-    way_out = f"`duebell limit {quote(limit.action)} --as-declared`, or {other}, ends the pause"
+    way_out = f"`duebell limit --as-declared {as_argument(limit.action)}`, or {other}, ends the pause"
     return f"action {quoted(limit.action)} is paused{since}", way_out
 
 

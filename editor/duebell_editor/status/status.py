@@ -1,7 +1,6 @@
 """The scheduler's status and its problems, read from the record, the bell, the lanes and the queues."""
 
 import itertools
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,7 +24,7 @@ from duebell_shared.limits.limits import Limits
 from duebell_shared.queue.lane_sizes import GIGABYTE, LANE_LIMIT
 from duebell_shared.queue.places import Past
 from duebell_shared.queue.task_queue import Queue
-from duebell_shared.quoting import quoted
+from duebell_shared.quoting import as_argument, quoted
 from duebell_shared.schedules.zones import TZDATA_VERSION, zone_of
 from duebell_shared.settings import Precision
 from duebell_shared.tasks.checks import is_reserved
@@ -202,7 +201,7 @@ def calendar_problem(kind: ProblemKind, name: str, ends: date) -> Problem:
     return Problem(
         kind=kind,
         what=f"the calendar {quoted(name)} knows no holidays after {ends}, so tasks run on them",
-        way_out=f"import it with more years: `duebell calendar import {shlex.quote(name)} …`",
+        way_out=f"import it with more years: `duebell calendar import … {as_argument(name)}`",
     )
 
 

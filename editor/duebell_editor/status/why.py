@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from shlex import quote
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -198,8 +197,8 @@ def _of_closed_hours(task: Task, limit: ActionLimit, opens: datetime) -> Why:
         cause=WaitCause.CLOSED,
         what=f"its action {quoted(task.action)} is closed then ({limit.closed}), and opens at "
         f"{render(opens)}",
-        way_out=f"`duebell limit {quote(task.action)} --closed HOURS` sets other hours, and `--closed never` "
-        "opens it",
+        way_out=f"`duebell limit --closed HOURS {as_argument(task.action)}` sets other hours, and `--closed "
+        "never` opens it",
         starts_by=opens + STARTS_WITHIN,
     )
 

@@ -170,7 +170,7 @@ class Transaction:
         changes = [write for write in writes if isinstance(write, TaskWrite)]
         verbs = iter(self._verbs)
         for change in changes:
-            is_new = change.old.status is Status.RESERVED
+            is_new = change.old.status is Status.RESERVED and change.new.status is not Status.CANCELLED
             self._backend.audit.changed("confirm" if is_new else next(verbs), (change.old, change.new))
         self.tasks = tuple(change.new for change in changes)
 

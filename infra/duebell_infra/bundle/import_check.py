@@ -95,10 +95,8 @@ def check_import(
         return Imported(f"not imported to the end here ({outcome.error}): it needs the network or AWS")
     if outcome.module and has_layers:
         return Imported(f"not imported to the end here ({outcome.error}): a layer may have it")
-    raise BundleFailed(
-        f"the bundle cannot be imported: {outcome.error}{_way_out(outcome, path)}. --no-import "
-        f"skips the import"
-    )
+    skip = "" if target.place is Place.THIS_MACHINE else ". --no-import skips the import"
+    raise BundleFailed(f"the bundle cannot be imported: {outcome.error}{_way_out(outcome, path)}{skip}")
 
 
 def _tried(

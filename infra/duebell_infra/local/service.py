@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
@@ -135,8 +136,8 @@ DETACHED = "_DUEBELL_DETACHED"
 def start(state: Path, arguments: Sequence[str]) -> str:
     """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
-    It goes on when this process ends. An interrupted call ends it. Raises AlreadyRunning, and
-    EmbeddedStackFailed with the error of the started process.
+    It goes on when this process ends. An interrupted call ends it. Raises AlreadyRunning. If the started
+    process fails, its error is printed, and this raises SystemExit with its status.
     """
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
         pass
@@ -163,9 +164,10 @@ def start(state: Path, arguments: Sequence[str]) -> str:
         process.wait()
         raise
     said = output.read_text(errors="replace").strip().splitlines()
-    raise EmbeddedStackFailed(
-        said[-1].removeprefix("error: ") if said else f"it ended at once (see {output})"
-    )
+    if said and process.returncode > 0:
+        sys.stderr.write(f"{said[-1]}\n")  # its error, as text or as JSON
+        raise SystemExit(process.returncode)
+    raise EmbeddedStackFailed(f"it ended at once (see {output})")
 
 
 def wait(state: Path, *, limit: float) -> LocalNote:
@@ -231,7 +233,10 @@ def _repeated(check: Callable[[], None], *, every: float) -> Iterator[None]:
 
     def run() -> None:
         while not is_over.wait(every):
-            check()
+            try:
+                check()
+            except Exception:  # noqa: BLE001 (the next checks must come)
+                traceback.print_exc()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

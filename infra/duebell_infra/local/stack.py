@@ -132,7 +132,7 @@ class EmbeddedStack:
         requirements = self._deployment.requirements
         try:
             files = actions_files(self.actions, folder=self._deployment.folder) if self.actions else {}
-        except (BundleFailed, SyntaxError):
+        except (BundleFailed, OSError, SyntaxError):
             return set()
         return {*files.values(), *([requirements] if requirements else [])}
 

@@ -140,7 +140,7 @@ def worker_here(context: Context, actions: str) -> Worker:
         return load(actions_given(actions) or "")
     except DuebellError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise typer.BadParameter(
             f"--actions {actions} cannot be imported: {type(error).__name__}: {error}"
         ) from error
@@ -181,9 +181,13 @@ def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iter
             """Log no request: one comes every few seconds."""
 
     class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
         def handle_error(self, *_: object) -> None:
             """Say nothing of a client that is gone or was cut off."""
 
+    if not host:  # it would be each address of this machine
+        raise InvalidSettings("health_host", "is empty: give an address of this machine")
     try:
         server = Server((host, port), Handler)
     except (OSError, OverflowError) as error:

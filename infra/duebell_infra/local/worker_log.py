@@ -54,15 +54,15 @@ def _fields(message: str) -> dict[str, Any]:
     """The fields of a line that has a level; no fields for a line that was only printed."""
     try:
         fields = json.loads(message)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) and isinstance(fields.get("level"), str) else {}
 
 
 def _time(text: object) -> datetime | None:
     try:
-        return parse(str(text))
-    except ValueError:
+        return parse(str(text)).astimezone()
+    except (ValueError, OverflowError):  # here, it may be before the calendar begins
         return None
 
 

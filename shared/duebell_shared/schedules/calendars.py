@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from duebell_shared.errors import InvalidInput, InvalidSchedule
 from duebell_shared.instants import FIRST, LATEST, MILLISECOND, to_json
-from duebell_shared.quoting import nearest, quoted
+from duebell_shared.quoting import as_argument, nearest, quoted
 from duebell_shared.tasks.checks import check_name
 
 from .schedule import Holidays, OnHoliday, Schedule
@@ -137,7 +137,9 @@ class KnownCalendars:
         if found := self.recent(name):
             return found
         near = nearest(name, sorted(self._calendars))
-        command = f"`duebell calendar import {name}` with --file, or with --country and --years, makes it"
+        command = (
+            f"`duebell calendar import --file FILE {as_argument(name)}`, or --country and --years, makes it"
+        )
         hint = f"did you mean {near}?" if near else command
         raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
 

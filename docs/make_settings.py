@@ -65,7 +65,8 @@ OTHERS = {
     "DUEBELL_STATE": (".duebell", "The state folder of `duebell local`, and of the name `local`."),
     "DUEBELL_EDITOR_TOKEN": (
         "",
-        "The token that `duebell editor` and the page of `duebell local` demand, 16 characters or more.",
+        "The token that `duebell editor` and the page of `duebell local` demand, 16 characters or more, "
+        "never empty.",
     ),
 }
 

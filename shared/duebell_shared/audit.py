@@ -44,7 +44,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     at      when it was stored, by the clock of its author
     what    a Verb; or add, replace, push, import, reserve, confirm, limit, wait_for, close, relane, repair,
             redrive, delete_letters, import_calendar
-    who     the author, as on the task; None if unknown
+    who     the author, as on the task; of an import, the user who imports; None if unknown
     where   the command line's machine, the address of the page's visitor, the host or the function
     id      the task; None for a change of something else
     action  the task's action, or the action whose limits were set

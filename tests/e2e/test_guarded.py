@@ -90,7 +90,7 @@ def test_another_user_of_the_machine_is_kept_out(request: pytest.FixtureRequest)
     place = folder / "state"
     place.mkdir()
     place.chmod(0o777)
-    planted = as_nobody('cd "$STATE" && umask 077 && echo test > key && id -u', place)
+    planted = as_nobody('cd "$STATE" && umask 077 && echo test > key && touch lock && id -u', place)
     assert planted.stdout.strip() == str(NOBODY), planted.stderr
 
     with StateFolder(place) as state:

@@ -212,7 +212,7 @@ def serve_editor(_: object, host: str, port: int, *, token: str | None, started:
 def asked(line: str) -> str:
     try:
         result = eval(line)
-    except Exception as error:  # noqa: BLE001 (its name and words are what is kept)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (its name and words are what is kept)
         return f"{type(error).__name__}: {error}\n"
     plain = partial(json.dumps, default=lambda one: one.decode() if isinstance(one, bytes) else str(one))
     return "" if result is None else f"{plain(result)}\n"

@@ -154,7 +154,7 @@ def test_a_change_can_give_and_take_a_calendar(scene: Scene) -> None:
 
 def test_an_unknown_calendar_is_refused(scene: Scene) -> None:
     with pytest.raises(
-        InvalidSchedule, match="calendar: 'de-be' does not exist: `duebell calendar import de-be`"
+        InvalidSchedule, match="calendar: 'de-be' does not exist: make it with `duebell calendar import"
     ):
         scene.editor.add("act", schedule="0 9 * * *", calendar="de-be")
     scene.editor.import_calendar("de-be", CALENDAR)

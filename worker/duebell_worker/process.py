@@ -121,7 +121,7 @@ class Process:
         looked_at = self._looked_at
         state = State.RUNNING if self._is_running else State.WAITING
         return Health(
-            is_well=looked_at is not None and abs(self._now() - looked_at) < LEASE + LOOK_EVERY,
+            is_well=looked_at is not None and self._now() - looked_at < LEASE + LOOK_EVERY,
             state=State.DRAINING if self.stop_at else state,
             error=self._error,
             lost_places=self._worker.lost_places,

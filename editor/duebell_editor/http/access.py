@@ -52,15 +52,16 @@ _UNNAMED = "http"
 def check_access(*, allowed_hosts: Collection[str], token: str | None, identity_header: str | None) -> None:
     """Check the settings of a server. Raises InvalidSettings.
 
-    It refuses any host without a token, a token that can be guessed, and an identity header that is no valid
-    name.
+    It refuses a host that is no whole name, any host without a token, a token that can be guessed, and an
+    identity header that is no valid name.
     """
     if isinstance(allowed_hosts, str):
         raise InvalidSettings("allowed_hosts", f"must be names in a list, not {quoted(allowed_hosts)}")
-    for name in set(allowed_hosts) - {ANY_HOST}:
-        found = _HOST.fullmatch(str(name).lower())
+    for name in map(str, set(allowed_hosts) - {ANY_HOST}):
+        found = _HOST.fullmatch(name.lower())
         if not found or found[2] or "*" in name:
-            raise InvalidSettings("allowed_hosts", f"{quoted(name)} must be a name without scheme and port")
+            why = f"must be whole names without scheme, port and path, such as [fd00::7], not {quoted(name)}"
+            raise InvalidSettings("allowed_hosts", why)
     if token is None and ANY_HOST in allowed_hosts:
         raise InvalidSettings(
             "allowed_hosts",

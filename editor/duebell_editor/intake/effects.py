@@ -9,7 +9,7 @@ import copy
 import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from functools import cache, partial
 
 from duebell_editor.library.adder import errors_by_place
 from duebell_editor.library.backfill import BackfillReport
@@ -28,7 +28,7 @@ from duebell_shared.settings import Settings
 from duebell_shared.tasks.checks import NO_FOLLOW_UP
 from duebell_shared.tasks.fields import IfExists, NewTask
 from duebell_shared.tasks.status import Status, Verb
-from duebell_shared.tasks.task import IntakeMark
+from duebell_shared.tasks.task import IntakeMark, Task
 
 from .messages import PUSH, Change, Entry, check_action
 
@@ -61,25 +61,37 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
     if traces:
         editor = copy.copy(editor)
         editor.traces = traces
-    for group in adds.values() if settings.intake_actions else ():
+    batch_error = cache(partial(_batch_error, editor, settings))
+    for group in adds.values():
         for place, task in list(group.items()):
-            try:
-                _check_batch(editor, task.get("batch"), settings)
-            except DuebellError as error:
-                failures[place] = error
+            if refused := batch_error(task.get("batch")):
+                failures[place] = refused
                 del group[place]
     failures |= _add_all(editor, [group for group in adds.values() if group])
     failures |= _change_all(editor, list(changes.values()), parallel, settings)
     return failures
 
 
-def _check_batch(editor: Editor, id: object, settings: Settings) -> None:
-    """Raise InvalidTask if the sender may not add the follow-ups of this batch, which a task is to join."""
-    batch = None
-    with suppress(InvalidInput, TaskNotFound):  # the add itself raises them
-        batch = editor.get(str(id)) if id else None
-    for action in (batch.action, batch.members and batch.members.on_failed) if batch else ():
-        check_action(settings, "batch", action if action != NO_FOLLOW_UP else None)
+def _batch_error(editor: Editor, settings: Settings, id: str | None) -> DuebellError | None:
+    """The error of a task of this batch, if messages may not add the follow-ups of the batch."""
+    if not settings.intake_actions or not id:
+        return None
+    try:
+        batch = editor.get(id)
+        for action in (batch.action, batch.members and batch.members.on_failed):
+            check_action(settings, "batch", action if action != NO_FOLLOW_UP else None)
+    except TaskNotFound:
+        return None  # the add itself raises it
+    except DuebellError as error:
+        return error
+    return None
+
+
+def _check_stored(editor: Editor, settings: Settings, task: Task) -> None:
+    for action in (task.action, task.on_failed, task.then and task.then.action):
+        check_action(settings, "id", action)
+    if error := _batch_error(editor, settings, task.batch):
+        raise error
 
 
 def _add_all(editor: Editor, groups: list[dict[int, NewTask]]) -> Failures:
@@ -186,8 +198,7 @@ def _change(editor: Editor, change: Change, settings: Settings) -> bool:
         if not is_push:
             raise
     else:
-        for action in (there.action, there.on_failed, there.then and there.then.action):
-            check_action(settings, "id", action)
+        _check_stored(editor, settings, there)
         last, is_cancelled = there.intake, there.status is Status.CANCELLED
     if last and last.source == change.mark.source and change.mark.place <= last.place:
         return False

@@ -67,7 +67,8 @@ class Adder:
         chosen    the ids that were given, not generated
         importer  the author of an import; unset for other adds
         """
-        lanes, is_import = self._queue.lanes if checked else 0, importer is not UNSET
+        is_import = importer is not UNSET
+        lanes = self._queue.lanes if checked else 0
         new = [msgspec.structs.replace(task, lane=lane_of(task.id, lanes)) for task in checked]
         noted = self._queue.audit.logged
         stored, report = _write_batches(

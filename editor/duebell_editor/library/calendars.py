@@ -21,9 +21,10 @@ _MOST_YEARS = 50
 #: Parameters of a property of an iCalendar file; a colon in quotes does not end them.
 _PARAMETERS = r'(?:;(?:"[^"]*"|[^":])*)?'
 
-_FLAGS = re.MULTILINE | re.IGNORECASE
+#: Each line is a property, and its name may have any case.
+_BY_LINE = re.MULTILINE | re.IGNORECASE
 
-_ICS_DAY = re.compile(rf"^(DTSTART|DTEND){_PARAMETERS}:(\d{{4}})(\d\d)(\d\d)\s*$", _FLAGS)
+_ICS_DAY = re.compile(rf"^(DTSTART|DTEND){_PARAMETERS}:(\d{{4}})(\d\d)(\d\d)\s*$", _BY_LINE)
 
 
 def country_calendar(country: str, subdivision: str | None, years: Iterable[int]) -> Calendar:
@@ -54,14 +55,14 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
     """
     days: dict[date, str] = {}
     unfolded = re.sub(r"\r?\n[ \t]", "", text).replace("\r\n", "\n")
-    unfolded = re.sub(r"^BEGIN:VALARM\n.*?^END:VALARM\n", "", unfolded, flags=re.MULTILINE | re.DOTALL)
-    for event in re.findall(r"^BEGIN:VEVENT\n(.*?)^END:VEVENT$", unfolded, re.MULTILINE | re.DOTALL):
-        if re.search(r"^STATUS:CANCELLED\s*$", event, _FLAGS):
+    unfolded = re.sub(r"^BEGIN:VALARM\s*\n.*?^END:VALARM\s*\n", "", unfolded, flags=_BY_LINE | re.DOTALL)
+    for event in re.findall(r"^BEGIN:VEVENT\s*\n(.*?)^END:VEVENT\s*$", unfolded, _BY_LINE | re.DOTALL):
+        if re.search(r"^STATUS:CANCELLED\s*$", event, _BY_LINE):
             continue
-        summary = re.search(rf"^SUMMARY{_PARAMETERS}:(.*)$", event, _FLAGS)
-        said = re.sub(r"\\n", " ", summary[1].strip(), flags=re.IGNORECASE) if summary else "holiday"
-        name = re.sub(r"\\(.)", r"\1", said)
-        if re.search(r"^(RRULE|RDATE)", event, _FLAGS):
+        summary = re.search(rf"^SUMMARY{_PARAMETERS}:(.*)$", event, _BY_LINE)
+        said = summary[1].strip() if summary else "holiday"
+        name = re.sub(r"\\(.)", lambda found: " " if found[1] in "nN" else found[1], said)
+        if re.search(r"^(RRULE|RDATE)", event, _BY_LINE):
             raise InvalidInput("file", f"its event {quoted(name)} recurs: export it with single events")
         try:
             at = {key.upper(): date(*map(int, rest)) for key, *rest in _ICS_DAY.findall(event)}
@@ -76,7 +77,7 @@ def ics_calendar(text: str, *, source: str = "") -> Calendar:
 
 def _length(name: str, event: str, at: Mapping[str, date]) -> int:
     """The days that an event lasts, at most a year. Raises InvalidInput for a duration of hours."""
-    lasts = re.search(rf"^DURATION{_PARAMETERS}:(.*)$", event, _FLAGS)
+    lasts = re.search(rf"^DURATION{_PARAMETERS}:(.*)$", event, _BY_LINE)
     units = re.fullmatch(r"P(\d{1,9})([DW])", lasts[1].strip()) if lasts else None
     if lasts and not units:
         raise InvalidInput("file", f"its event {quoted(name)} does not last whole days: {lasts[1].strip()}")

@@ -124,7 +124,7 @@ def _check_when(task: Task) -> None:
 
 
 def _ring_times(task: Task) -> Iterator[tuple[str, datetime]]:
-    """The times at which a run may read the task, and its first, each with the name of its field."""
+    """The times at which a run may read the task, and its creation, each with the name of its field."""
     parts: dict[str, object] = {"": task, "owes.": task.owes, "recurrence.": task.recurrence}
     pending = task.recurrence.pending if task.recurrence else ()
     parts |= {f"recurrence.pending[{place}].": one for place, one in enumerate(pending)}

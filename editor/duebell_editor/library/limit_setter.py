@@ -47,8 +47,8 @@ def set_limit(
         stored = limits if changed == known else store.swap(limits, changed)
         if stored or changed == known:
             if stored:
-                words = limit_words(wanted.at_most, wanted.per_second, wanted.closed)
                 if changed != known:
+                    words = limit_words(wanted.at_most, wanted.per_second, wanted.closed)
                     detail = words if wanted.is_any else "as declared"
                     backend.audit.note("limit", by, action=action, detail=detail)
                 _wake_runs(backend, stored.rev)

@@ -136,8 +136,9 @@ DETACHED = "_DUEBELL_DETACHED"
 def start(state: Path, arguments: Sequence[str]) -> str:
     """Start `duebell` with these arguments in the background; return what it printed once it is ready.
 
-    It goes on when this process ends. An interrupted call ends it. Raises AlreadyRunning. If the started
-    process fails, its error is printed, and this raises SystemExit with its status.
+    It goes on when this process ends. An interrupted call ends it. If the started process fails, its error is
+    printed, and SystemExit has its status. Raises AlreadyRunning, and EmbeddedStackFailed if it ended without
+    an error.
     """
     with StateFolder(state):  # refuses a folder that is in use, and makes it private
         pass
@@ -232,11 +233,14 @@ def _repeated(check: Callable[[], None], *, every: float) -> Iterator[None]:
     is_over = threading.Event()
 
     def run() -> None:
+        told = ""
         while not is_over.wait(every):
             try:
                 check()
             except Exception:  # noqa: BLE001 (the next checks must come)
-                traceback.print_exc()
+                if (trace := traceback.format_exc()) != told:
+                    sys.stderr.write(trace)
+                    told = trace
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()

@@ -154,6 +154,9 @@ def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iter
     bound.
     """
 
+    if not host:  # it would be each address of this machine
+        raise InvalidSettings("health_host", "is empty: give an address of this machine")
+
     class Handler(BaseHTTPRequestHandler):
         server_version, sys_version = "duebell", ""
 
@@ -186,8 +189,6 @@ def serving_health(host: str, port: int, health: Callable[[], "Health"]) -> Iter
         def handle_error(self, *_: object) -> None:
             """Say nothing of a client that is gone or was cut off."""
 
-    if not host:  # it would be each address of this machine
-        raise InvalidSettings("health_host", "is empty: give an address of this machine")
     try:
         server = Server((host, port), Handler)
     except (OSError, OverflowError) as error:

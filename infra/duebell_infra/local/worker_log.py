@@ -62,7 +62,7 @@ def _fields(message: str) -> dict[str, Any]:
 def _time(text: object) -> datetime | None:
     try:
         return parse(str(text)).astimezone()
-    except (ValueError, OverflowError):  # here, it may be before the calendar begins
+    except (ValueError, OverflowError):  # in this time zone, it may be before year 1
         return None
 
 

@@ -137,9 +137,7 @@ class KnownCalendars:
         if found := self.recent(name):
             return found
         near = nearest(name, sorted(self._calendars))
-        command = (
-            f"`duebell calendar import --file FILE {as_argument(name)}`, or --country and --years, makes it"
-        )
+        command = f"make it with `duebell calendar import --file FILE {as_argument(name)}`"
         hint = f"did you mean {near}?" if near else command
         raise InvalidSchedule("calendar", f"{quoted(name)} does not exist: {hint}")
 

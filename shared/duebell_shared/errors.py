@@ -101,6 +101,10 @@ class TaskNotFound(DuebellError):
         self.id = id
 
 
+#: The way out of a TaskExists that leaves the task as it is.
+KEEP_IT = "or add with if_exists='keep' (leave it as it is)"
+
+
 class TaskExists(DuebellError):
     """A task with this id is there already, waiting, as history, or reserved for a transaction.
 
@@ -115,7 +119,7 @@ class TaskExists(DuebellError):
         id: str,
         *,
         reserved_until: datetime | None = None,
-        way_out: str = "or add with if_exists='keep' (leave it as it is) or if_exists='replace'",
+        way_out: str = f"{KEEP_IT} or if_exists='replace'",
     ) -> None:
         exists = f"a task {quoted(id)} exists already: choose another id, {way_out}"
         reserved = (

@@ -7,7 +7,7 @@ tasks, so that the Lambda runs them if the process is gone.
 
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -91,13 +91,12 @@ class Process:
                 pause = self._failed(error)
             else:
                 self._pauses, self._error = _pauses(), None
-            self._wait(pause)
+            self._wait(pause, lambda: self.stop_at is not None)
         if self._run_id:  # the run failed, and may hold lanes still
             self._run()
         # Actions whose run lost its lease have as much time as the actions of other runs.
-        leave_at = self.leave_at or self._now()
-        while self._abandoned and self._now() < leave_at:
-            self._sleep(leave_at)
+        now = self._now()
+        self._wait((self.leave_at or now) - now, lambda: not self._abandoned)
         unfinished = self.unfinished + self._abandoned
         emit(LogLine.PROCESS_ENDED, unfinished=unfinished)
         return not unfinished
@@ -160,17 +159,12 @@ class Process:
         now = self._now()
         return now if self._run_id else time_to_claim(record, now)
 
-    def _wait(self, left: timedelta) -> None:
-        """Wait so long, whatever the clock is set to, or until the process is to end."""
-        while self.stop_at is None and left > timedelta(0):
+    def _wait(self, left: timedelta, is_over: Callable[[], bool]) -> None:
+        """Wait so long, whatever the clock is set to meanwhile, or until `is_over`."""
+        while left > timedelta(0) and not is_over():
             step = min(left, LOOK_EVERY)
             self._backend.sleep(step.total_seconds())
             left -= step
-
-    def _sleep(self, until: datetime) -> None:
-        """Sleep until then, or until it is time to check whether the process is to end."""
-        now = self._now()
-        self._backend.sleep(max((min(until, now + LOOK_EVERY) - now).total_seconds(), 0.0))
 
     def _run(self) -> bool:
         """Make a run, or go on with the one that failed. Returns whether it had anything to do."""

@@ -52,11 +52,9 @@ def serve(
     used.
     """
     address = _address(host, token)
-    authority = f"[{address}]" if address.version == 6 else str(address)  # noqa: PLR2004
-    # Clients leave the zone of an address out of the header Host.
-    own = (
-        ANY_HOST if address.is_unspecified else authority.replace(f"%{getattr(address, 'scope_id', '')}", "")
-    )
+    shown = str(address).partition("%")[0]  # neither a URL nor the header Host has the zone of an address
+    authority = f"[{shown}]" if address.version == 6 else shown  # noqa: PLR2004
+    own = ANY_HOST if address.is_unspecified else authority
     names = allowed_hosts if isinstance(allowed_hosts, str) else [*allowed_hosts, own]
     app = create_app(
         editor, allowed_hosts=names, token=token, read_only=read_only, identity_header=identity_header

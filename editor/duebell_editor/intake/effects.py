@@ -73,7 +73,7 @@ def take_effect(editor: Editor, entries: Sequence[Entry], parallel: Parallel, se
 
 
 def _batch_error(editor: Editor, settings: Settings, id: str | None) -> DuebellError | None:
-    """The error of a task of this batch, if messages may not add the follow-ups of the batch."""
+    """The error for a task of this batch, if messages may not add the batch's follow-ups; else None."""
     if not settings.intake_actions or not id:
         return None
     try:
@@ -88,6 +88,7 @@ def _batch_error(editor: Editor, settings: Settings, id: str | None) -> DuebellE
 
 
 def _check_stored(editor: Editor, settings: Settings, task: Task) -> None:
+    """Raise InvalidTask if messages may not change this task, because of what runs in it or after it."""
     for action in (task.action, task.on_failed, task.then and task.then.action):
         check_action(settings, "id", action)
     if error := _batch_error(editor, settings, task.batch):

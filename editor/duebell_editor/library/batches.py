@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from duebell_shared.backend import Backend
 from duebell_shared.errors import (
+    KEEP_IT,
     AddFailure,
     AddReport,
     AwsUnavailable,
@@ -240,7 +241,7 @@ class Joiner:
 
 def _taken(there: Task, new: Task) -> TaskExists:
     """The error of a new task of a batch, whose id is that of a stored one."""
-    way_out = "or add with if_exists='keep' (leave it as it is)"
+    way_out = KEEP_IT
     if there.batch != new.batch:
         way_out = "or let the batch wait for that task (`wait_for`), if it is in no other batch"
     return TaskExists(new.id, reserved_until=there.reserved_until, way_out=way_out)

@@ -488,8 +488,8 @@ class Editor:
 
         Returns the batch: `members` has the counts so far. With an id of your own, a call that raised can be
         repeated. A closed batch with this id is returned as it is; an open one must have the same follow-up,
-        if one is given. Raises InvalidTask before anything is
-        written, TaskNotFound, TaskExists if another task has the id, TaskConflict, NotArmed.
+        if one is given. Raises InvalidTask before anything is written, TaskNotFound, TaskExists if another
+        task has the id, TaskConflict, NotArmed.
         """
         new = new_batch(id, then, on_failed, now=self._clock())
         new = self._signed(check_size(new))

@@ -116,7 +116,7 @@ def explain(backend: Backend, task: Task) -> Why:
     elif queued > now:
         action = worker.worker.action(task.action) if worker and worker.worker else None
         found = _and_paused(_to_come(task, queued, action.attempts if action else None), paused)
-        if limit.at_most or limit.per_second:
+        if not paused and (limit.at_most or limit.per_second):
             found = replace(found, starts_by=_behind_line(backend, task.action, queued))
     else:
         found = _of_clock(task, record, now) or _of_scheduler(backend, task, record, now)

@@ -114,18 +114,20 @@ class Scheduler(Construct):
         given = dict(parameters or {})
         if wrong := sorted(given.keys() - (IN_TEMPLATE - _OURS)):
             raise InvalidDeployment("parameters", f"the construct takes no parameter {wrong[0]}")
-        check_parameters({one: value for one, value in _texts(given).items() if _is_text(value)})
-        check_together(given)
+        written = {one: value for one, value in _texts(given).items() if _is_text(value)}
+        check_parameters(written)
         own = {"Environment": json.dumps(dict(environment or {}))}
         variables = variables_of_actions(own, template_text())
+        self.environment = environment_of(settings_of(name, {**written, "Intake": "yes" if intake else "no"}))
         delivered = as_parameter(_checked(deliveries or {}))
         target = Target(python=python or Target.like_here().python, architecture=Architecture(architecture))
+        check_together({**given, "Runtime": target.runtime})
         built = build(
             actions,
             target,
             requirements=requirements,
             folder=folder,
-            environment={**variables, ENVIRONMENT: delivered},
+            environment={**self.environment, ENVIRONMENT: delivered, **variables},
             has_layers=bool(given.get("Layers")),
         )
         with TemporaryDirectory(prefix="duebell-cdk-") as made:
@@ -166,9 +168,6 @@ class Scheduler(Construct):
         self.function: IFunction = Function.from_function_arn(
             self, "Function", f"arn:{Aws.PARTITION}:lambda:{place}:function:{name}"
         )
-        given["Intake"] = ours["Intake"]
-        written = {one: value for one, value in _texts(given).items() if _is_text(value)}
-        self.environment = environment_of(settings_of(name, written))
         self.intake: IQueue | None = None
         if intake:
             arn = self._template.get_resource("IntakeQueue").get_att("Arn").to_string()

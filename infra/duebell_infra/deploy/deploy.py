@@ -99,7 +99,7 @@ def deploy(
     if deployment.actions is None:
         deployment = replace(deployment, actions=_actions_of(deployment, before, given))
     target = _target(deployment, before)
-    version_parameter({**given, "Runtime": target.runtime}, template)  # before anything is uploaded
+    check_together({**given, "Runtime": target.runtime})
     bundle = _bundle(deployment, target, name=name, parameters=given, say=say)
     artifacts = Artifacts(session, account=account, bucket=deployment.bucket or before.get("CodeBucket"))
     key = artifacts.upload(bundle, stack=name)
@@ -159,7 +159,6 @@ def _given(deployment: Deployment, before: Mapping[str, str]) -> dict[str, str]:
         raise InvalidDeployment("parameters", f"{name} {how}: leave it out")
     given = {**before, **deployment.parameters}
     check_parameters(given)
-    check_together(given)
     given.pop(VERSION_KEY, None)
     given[DELIVERIES] = before.get(DELIVERIES) or "{}"
     if deployment.deliver is not None:

@@ -311,12 +311,17 @@ def check_parameters(given: Mapping[str, str]) -> None:
 
 
 def check_together(given: Mapping[str, object]) -> None:
-    """Raise InvalidDeployment for parameters that do not go together. Unknown values are no numbers."""
+    """Raise InvalidDeployment for parameters that do not go together."""
     if bool(given.get("SubnetIds")) != bool(given.get("SecurityGroupIds")):
         raise InvalidDeployment("SubnetIds", "and SecurityGroupIds go together: give both, or neither")
+    if given.get(SNAP_START) == "yes" and given.get("Runtime") == _TOO_OLD:
+        raise InvalidDeployment(
+            SNAP_START, "needs Python 3.12 or newer, and the worker is for 3.11: give --python 3.13"
+        )
     for units in ("ReadUnits", "WriteUnits") if given.get("Capacity") == "provisioned" else ():
         names = [f"Min{units}", f"Max{units}"]
         least, most = (str(given.get(one) or PARAMETERS[one].default) for one in names)
+        # A number that CloudFormation makes is not known yet.
         if least.isdecimal() and most.isdecimal() and int(least) > int(most):
             raise InvalidDeployment(names[1], f"must be at least {names[0]}, {least}, not {most}")
 
@@ -374,14 +379,9 @@ def version_parameter(parameters: Mapping[str, object], template: str) -> dict[s
     """The parameter that makes Lambda publish another version when anything in the deployment has changed.
 
     The version may change although the worker is the same: only the template knows what a parameter is for.
-    Raises InvalidDeployment for a Python that Lambda takes no snapshots of.
     """
     if parameters.get(SNAP_START) != "yes":
         return {VERSION_KEY: ""}
-    if parameters.get("Runtime") == _TOO_OLD:
-        raise InvalidDeployment(
-            SNAP_START, "needs Python 3.12 or newer, and the worker is for 3.11: give --python 3.13"
-        )
     others = {name: value for name, value in parameters.items() if name != VERSION_KEY}
     content = msgspec.json.encode([template, others], order="sorted")
     return {VERSION_KEY: hashlib.sha256(content).hexdigest()[:32]}

@@ -31,7 +31,12 @@ def local(
     ] = "start",
     *,
     state: Annotated[
-        Path, typer.Option(metavar="DIR", envvar=STATE_VARIABLE, help="The folder of the stack's state.")
+        Path,
+        typer.Option(
+            metavar="DIR",
+            envvar=STATE_VARIABLE,
+            help="The folder of the stack's state: new, empty, or of an earlier start.",
+        ),
     ] = STATE,
     port: Annotated[int, typer.Option(min=1, max=65535, help="The stack's port.")] = 4566,
     editor_port: Annotated[

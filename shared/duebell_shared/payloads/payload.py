@@ -94,18 +94,18 @@ def _wrong(path: tuple[object, ...], reason: str) -> InvalidTask:
     return InvalidTask("payload", f"{place} {reason}")
 
 
-def _plain(value: object, **options: bool) -> object:
-    """The value in JSON's own types."""
+def _plain(value: object, *, round_trip: bool) -> object:
+    """The value in JSON's own types; with `round_trip`, without the fields that pydantic models compute."""
     if hasattr(type(value), "__pydantic_serializer__"):
-        value = _of_other_type(value, **options)
-    return msgspec.to_builtins(value, enc_hook=partial(_of_other_type, **options))
+        value = _of_other_type(value, round_trip=round_trip)
+    return msgspec.to_builtins(value, enc_hook=partial(_of_other_type, round_trip=round_trip))
 
 
-def _of_other_type(value: object, **options: bool) -> object:
+def _of_other_type(value: object, *, round_trip: bool) -> object:
     """A value of a type that msgspec does not know, such as a pydantic model, in JSON's own types."""
     pydantics = getattr(type(value), "__pydantic_serializer__", None)  # a model's, or a dataclass's
     if pydantics:
-        plain: object = pydantics.to_python(value, mode="json", by_alias=True, **options)
+        plain: object = pydantics.to_python(value, mode="json", by_alias=True, round_trip=round_trip)
         return plain
     dump = getattr(value, "model_dump", None)
     return dump(mode="json", by_alias=True) if callable(dump) else time_text(value)

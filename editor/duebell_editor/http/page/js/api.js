@@ -94,7 +94,7 @@ function url(path, query = {}) {
 export async function fetchApi(method, path, { query, body, rev, signal } = {}) {
   const headers = {};
   const token = sessionStorage.getItem("duebell-token");
-  if (token) headers.Authorization = `Bearer ${token.replace(/[^!-~]/g, "")}`; // other signs, as of a paste, cannot be sent
+  if (token) headers.Authorization = `Bearer ${token.replace(/[^!-~]/g, "")}`; // a header has no other signs; pastes may
   if (method !== "GET") headers["Content-Type"] = "application/json";
   if (rev !== undefined) headers["If-Match"] = `"${rev}"`;
   const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
